@@ -1,0 +1,131 @@
+"""One node, all claims of one pod together: yes with devices, no with reasons, or fatal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muster_dra.allocated import AllocatedState
+from muster_dra.allocations import allocation, claim_allocations
+from muster_dra.catalog import Catalog
+from muster_dra.compiled import CompiledClaims
+from muster_dra.explain import explain, pool_reason
+from muster_dra.found import Ended, Solution
+from muster_dra.objects.claims import ResourceClaim
+from muster_dra.objects.nodes import Node
+from muster_dra.outcome import Allocation, Fatal, FatalKind, NodeError, NoFit, Outcome
+from muster_dra.pools import Pool, UnreadableSelector
+from muster_dra.prepare import Mode
+from muster_dra.reference import reference_allocate
+from muster_dra.selectors import SelectorError
+from muster_dra.solving import solve, solve_exclusive
+from muster_dra.views import NodeView, exclusive_use, occupancy
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBudget:
+    """How many candidate devices a search may try before it gives up; well under a second."""
+
+    steps: int = 100_000
+
+
+DEFAULT_BUDGET = SearchBudget()
+
+
+def allocate(
+    node: Node,
+    claims: Sequence[ResourceClaim],
+    catalog: Catalog,
+    allocated: AllocatedState,
+    *,
+    budget: SearchBudget = DEFAULT_BUDGET,
+) -> Outcome:
+    """The first solution in upstream's search order for all claims together (dra-semantics §3)."""
+    view = catalog.view(node)
+    if isinstance(view, UnreadableSelector):
+        return Fatal(FatalKind.NODE_SELECTOR, view.sentence())
+    plans = catalog.plans(claims)
+    if isinstance(plans, Fatal):
+        return plans
+    compiled = plans.compiled
+    if (
+        compiled.needs_reference
+        or view.shape.grouped
+        or (catalog.features.counters_by_pool_name and _names_clash(view))
+    ):
+        return _by_reference(node, claims, catalog, allocated, budget)
+    if view.unusable is not None:
+        refused = _all_of_unusable(compiled, view.unusable)
+        if refused is not None:
+            return refused
+    plan = plans.plan(view.shape)
+    dedicated = exclusive_use(view, allocated)
+    if dedicated is not None:
+        found = solve_exclusive(plan, dedicated, budget.steps)
+    else:
+        found = solve(plan, compiled, view.shape, occupancy(view, allocated, catalog.features), budget.steps)
+    if isinstance(found, Solution):
+        if view.bound:
+            return allocation(found, compiled, view)
+        return Allocation(lambda: claim_allocations(found, compiled, view))
+    if isinstance(found, Ended):
+        return _fatal(found, compiled, view, budget)
+    refusal = NodeError if view.invalid else NoFit
+    return refusal(lambda: explain(node, claims, catalog, allocated))
+
+
+def _all_of_unusable(compiled: CompiledClaims, pool: Pool) -> Fatal | NodeError | None:
+    """Whether a request for all devices meets a pool that is being updated or invalid (D12)."""
+    for request in compiled.requests:
+        for ask in request.asks:
+            if ask.option.mode is Mode.ALL:
+                if compiled.features.strict:
+                    reason = pool_reason(pool)
+                    return NodeError(() if reason is None else (reason,))
+                message = (
+                    f"claim {compiled.claims[ask.claim].claim.full_name}, request {ask.option.full_name}: "
+                    f"asks for all devices, but pool {pool.id} is {pool.state.value}"
+                )
+                return Fatal(FatalKind.POOL_NOT_USABLE, message)
+    return None
+
+
+def _fatal(ended: Ended, compiled: CompiledClaims, view: NodeView, budget: SearchBudget) -> Fatal:
+    if ended.kind is FatalKind.GAVE_UP:
+        return Fatal(
+            FatalKind.GAVE_UP,
+            f"gave up on node {view.node.name} after {budget.steps} devices tried: neither a solution nor a proof "
+            "that there is none was found",
+        )
+    if ended.kind is FatalKind.TOO_MANY_DEVICES:
+        claim = compiled.claims[ended.request].claim
+        return Fatal(ended.kind, f"claim {claim.full_name}: asks for more devices than the limit of 32")
+    ask = compiled.requests[ended.request].asks[ended.option]
+    slot = view.slot(ended.device)
+    device = slot.pool.id.device(slot.device.name)
+    where = f"claim {compiled.claims[ask.claim].claim.full_name}, request {ask.option.full_name}"
+    if ended.kind is FatalKind.ALL_CONSTRAINT:
+        return Fatal(
+            ended.kind, f"{where}: cannot add device {device} because a claim constraint would not be satisfied"
+        )
+    found = ask.selectors.match(slot.part.body.views[ended.device - slot.part.offset])
+    if isinstance(found, SelectorError):
+        return Fatal(ended.kind, f"{where}, device {device}: {found.sentence()}")
+    return Fatal(FatalKind.NODE_SELECTOR, f"{where}: the node selector of device {device} cannot be evaluated")
+
+
+def _names_clash(view: NodeView) -> bool:
+    """Whether two pools of one name draw counters, whose bookkeeping 1.36 mixes up (D2)."""
+    names = [pool.id.name for pool in view.pools if pool.counter_sets]
+    return len(set(names)) < len(names)
+
+
+def _by_reference(
+    node: Node,
+    claims: Sequence[ResourceClaim],
+    catalog: Catalog,
+    allocated: AllocatedState,
+    budget: SearchBudget,
+) -> Outcome:
+    """Where a release's defect makes the answer depend on every step of its search, that search is walked."""
+    slices = catalog.index.slices()
+    features, steps = catalog.features, budget.steps // 10
+    return reference_allocate(node, claims, slices, catalog.classes, allocated, features, step_limit=steps)[0]

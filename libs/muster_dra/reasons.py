@@ -1,0 +1,246 @@
+"""Why not: an enum code, its data, and one sentence."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from muster_dra.objects.slices import PoolId
+from muster_dra.pools import PoolReason
+from muster_types import DeviceId
+
+_NAMED = 3
+"""How many devices or claims a sentence names before it counts the rest."""
+
+
+class ReasonCode(Enum):
+    """What was in the way. The comment of each says how `subject`, `wanted` and `found` of its reason are meant."""
+
+    NO_DEVICES = "no-devices"
+    """No usable pool shows the node any device."""
+    POOL_INCOMPLETE = "pool-incomplete"
+    """A pool is being updated, or only an older generation is visible here."""
+    POOL_INVALID = "pool-invalid"
+    """A pool contradicts itself."""
+    CLASS_MATCHES_NOTHING = "class-matches-nothing"
+    """`subject` is the class selector that is false for all of `found` devices left before it."""
+    SELECTOR_MATCHES_NOTHING = "selector-matches-nothing"
+    """`subject` is the request's selector that is false for all of `found` devices left before it."""
+    TOO_FEW_MATCH = "too-few-match"
+    """`found` devices match, used or not; `wanted` are asked for."""
+    BOUND_ELSEWHERE = "bound-elsewhere"
+    """Devices match, but are bound to other nodes, one by one."""
+    FEATURE_OFF = "feature-off"
+    """Devices match that need the feature gate `subject`."""
+    CAPACITY_MISSING = "capacity-missing"
+    """Devices do not publish the capacity `subject`."""
+    CAPACITY_TOO_SMALL = "capacity-too-small"
+    """`wanted_amount` of the capacity `subject`; the largest matching device has `found_amount` in total."""
+    CAPACITY_POLICY = "capacity-policy"
+    """The devices' request policy does not allow `wanted_amount` of `subject`, but `value`."""
+    CAPACITY_USED = "capacity-used"
+    """`wanted_amount` of the capacity `subject`; no device has more than `found_amount` left."""
+    TAINTED = "tainted"
+    """`subject` is the taint that is not tolerated."""
+    HELD = "held"
+    """Enough devices match, but only `found` are free; the others are held by `holders`."""
+    COUNTERS_USED = "counters-used"
+    """`wanted_amount` of the counter `subject` is needed, `found_amount` is left; devices held by `holders` draw it."""
+    COUNTERS_SHARED = "counters-shared"
+    """Each of enough devices could be had, but at most `found` of `wanted` together: they draw on the same counters."""
+    ATTRIBUTE_MISSING = "attribute-missing"
+    """`subject` is the constraint's attribute; only `found` of the devices that are free publish it."""
+    MATCH_UNMET = "match-unmet"
+    """At most `found` of `wanted` devices share one value of the attribute `subject`."""
+    DISTINCT_UNMET = "distinct-unmet"
+    """At most `found` free devices can be had with different values of the attribute `subject`, `wanted` are needed."""
+    CONSTRAINTS_CLASH = "constraints-clash"
+    """Each constraint could be met alone; `subject` names those that cannot be met together."""
+    REQUESTS_COMPETE = "requests-compete"
+    """Each request fits alone; the request and those before it want `wanted` of the `found` free devices they share."""
+    CLAIMS_COMPETE = "claims-compete"
+    """The claim fits alone, but not beside the pod's claims before it."""
+    ALL_IN_USE = "all-in-use"
+    """All matching devices are asked for, and some of them cannot be had: see `devices` and `holders`."""
+    ALL_OF_NONE = "all-of-none"
+    """All matching devices are asked for, and there are none."""
+    NO_ALTERNATIVE = "no-alternative"
+    """Every alternative of the request fails; `causes` say why, in order of preference."""
+    TOO_MANY_DEVICES = "too-many-devices"
+    """Alternatives that fit would give the claim more than 32 devices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason. Empty fields do not apply; the enum's comments say what each means for a code.
+
+    `request` is `req` or `req/sub`; `devices` are the evidence, for MATCH_UNMET those that share the best value first.
+    """
+
+    code: ReasonCode
+    claim: str = ""
+    request: str = ""
+    subject: str = ""
+    wanted: int = 0
+    found: int = 0
+    wanted_amount: str = ""
+    found_amount: str = ""
+    value: str = ""
+    """The best value of a constraint's attribute, or the alternative that comes closest."""
+    other_value: str = ""
+    devices: tuple[DeviceId, ...] = ()
+    holders: tuple[str, ...] = ()
+    pool: PoolId | None = None
+    pool_reason: PoolReason | None = None
+    causes: tuple["Reason", ...] = ()
+
+    @property
+    def missing(self) -> int:
+        """How many devices short it is, where that can be counted."""
+        return max(self.wanted - self.found, 0)
+
+    def sentence(self) -> str:
+        """One sentence for people, without the node, with claim and request in front."""
+        where = ", ".join(
+            part
+            for part in (
+                f"claim {self.claim}" if self.claim else "",
+                f"request {self.request}" if self.request else "",
+            )
+            if part
+        )
+        return f"{where}: {self.text()}" if where else self.text()
+
+    def text(self) -> str:
+        """The sentence without claim and request."""
+        match self.code:
+            case ReasonCode.NO_DEVICES:
+                return "no pool shows this node a device"
+            case ReasonCode.POOL_INCOMPLETE | ReasonCode.POOL_INVALID:
+                return self._pool_text()
+            case ReasonCode.CLASS_MATCHES_NOTHING:
+                return f"class {self.value} matches {_none_of(self.found)} here: {self.subject}"
+            case ReasonCode.SELECTOR_MATCHES_NOTHING:
+                return f"the selector matches {_none_of(self.found)} of its class: {self.subject}"
+            case ReasonCode.TOO_FEW_MATCH:
+                return f"{_devices(self.wanted)} wanted, only {self.found} of this kind on the node, used or not"
+            case ReasonCode.BOUND_ELSEWHERE:
+                elsewhere = _list(self._names())
+                return f"{_devices(self.wanted)} wanted, {self.found} usable here; {elsewhere} bound to other nodes"
+            case ReasonCode.FEATURE_OFF:
+                return f"{_devices(self.wanted)} wanted, {self.found} usable; others need the gate {self.subject}"
+            case ReasonCode.CAPACITY_MISSING:
+                return f"{self.subject} {self.wanted_amount} wanted, no matching device publishes that capacity"
+            case ReasonCode.CAPACITY_TOO_SMALL:
+                return f"{self.subject} {self.wanted_amount} wanted, largest matching device has {self.found_amount}"
+            case ReasonCode.CAPACITY_POLICY:
+                return f"{self.subject} {self.wanted_amount} wanted, the devices' request policy allows {self.value}"
+            case ReasonCode.CAPACITY_USED:
+                held = f", the rest is held by {_list(self.holders)}" if self.holders else ""
+                return f"{self.subject} {self.wanted_amount} wanted, largest free device has {self.found_amount}{held}"
+            case ReasonCode.TAINTED:
+                tainted = _list(self._names())
+                return f"{_devices(self.wanted)} wanted, {self.found} without taint; {tainted} tainted {self.subject}"
+            case ReasonCode.HELD:
+                return self._held_text()
+            case ReasonCode.COUNTERS_USED:
+                held = f", held by {_list(self.holders)}" if self.holders else ""
+                return f"counter {self.subject}: {self.wanted_amount} needed, {self.found_amount} left{held}"
+            case ReasonCode.COUNTERS_SHARED:
+                return (
+                    f"{_devices(self.wanted)} wanted, at most {self.found} can be had together: "
+                    "they draw on the same counters"
+                )
+            case ReasonCode.ATTRIBUTE_MISSING:
+                wanted = f"{_devices(self.wanted)} with attribute {self.subject} wanted"
+                return f"{wanted}, {self.found} of the free ones publish it"
+            case ReasonCode.MATCH_UNMET:
+                return self._match_text()
+            case ReasonCode.DISTINCT_UNMET:
+                return f"{self.wanted} different values of {self.subject} wanted, at most {self.found} can be had"
+            case ReasonCode.CONSTRAINTS_CLASH:
+                return f"each constraint could be met alone, not together: {self.subject}"
+            case ReasonCode.REQUESTS_COMPETE:
+                return (
+                    f"each request fits alone, together they want {_devices(self.wanted)} "
+                    f"and {self.found} can be had for them"
+                )
+            case ReasonCode.CLAIMS_COMPETE:
+                return f"fits alone, but not beside {_list(self.holders)} of the same pod"
+            case ReasonCode.ALL_IN_USE:
+                return f"all {_devices(self.wanted)} wanted, {self._all_text()}"
+            case ReasonCode.ALL_OF_NONE:
+                return "all matching devices wanted, there is none"
+            case ReasonCode.NO_ALTERNATIVE:
+                return "no alternative fits: " + "; ".join(
+                    f"{cause.request.rpartition('/')[2]}: {cause.text()}" for cause in self.causes
+                )
+            case ReasonCode.TOO_MANY_DEVICES:
+                return "the alternatives that fit would give the claim more than 32 devices"
+
+    def _pool_text(self) -> str:
+        return self.pool_reason.sentence(self.pool) if self.pool_reason is not None and self.pool is not None else ""
+
+    def _held_text(self) -> str:
+        if self.found == 0:
+            return f"all matching devices are held by {_claims(self.holders)}"
+        return f"{_devices(self.wanted)} wanted, {self.found} free, the others are held by {_claims(self.holders)}"
+
+    def _match_text(self) -> str:
+        short = self.subject.rpartition("/")[2]
+        text = f"{self.found} of {self.wanted} devices share {short}={self.value}"
+        if len(self.devices) > self.found:
+            text += f"; {self.devices[self.found].device} has {short}={self.other_value}"
+        if self.holders:
+            text += f"; others with {short}={self.value} are held by {_claims(self.holders)}"
+        return text
+
+    def _all_text(self) -> str:
+        cause, names = self.causes[0], _list(self._names())
+        if cause.code is ReasonCode.TAINTED:
+            return f"{names} tainted {cause.subject}"
+        if cause.code is ReasonCode.HELD:
+            return f"{names} held by {_claims(self.holders)}"
+        return f"not to be had: {names} ({cause.text()})"
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(device.device for device in self.devices)
+
+    def to_json(self) -> dict[str, object]:
+        """For programs: code, sentence, and the fields that apply."""
+        json: dict[str, object] = {"code": self.code.value, "sentence": self.sentence()}
+        for field in ("claim", "request", "subject", "value"):
+            if getattr(self, field):
+                json[field] = getattr(self, field)
+        if self.wanted:
+            json |= {"wanted": self.wanted, "found": self.found}
+        if self.wanted_amount:
+            json |= {"wantedAmount": self.wanted_amount, "foundAmount": self.found_amount}
+        if self.devices:
+            json["devices"] = [str(device) for device in self.devices]
+        if self.holders:
+            json["holders"] = list(self.holders)
+        if self.pool is not None:
+            json["pool"] = str(self.pool)
+        if self.causes:
+            json["causes"] = [cause.to_json() for cause in self.causes]
+        return json
+
+
+def _devices(count: int) -> str:
+    return f"{count} device" if count == 1 else f"{count} devices"
+
+
+def _none_of(count: int) -> str:
+    return f"none of the {count} devices" if count > 1 else "not the only device"
+
+
+def _list(names: tuple[str, ...]) -> str:
+    known = [name for name in names if name] or ["somebody"]
+    rest = len(known) - _NAMED
+    return ", ".join(known[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _claims(holders: tuple[str, ...]) -> str:
+    known = [name for name in holders if name]
+    if not known:
+        return "other claims"
+    return ("claim " if len(known) == 1 else "claims ") + _list(tuple(known))

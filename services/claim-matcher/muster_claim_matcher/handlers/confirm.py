@@ -1,0 +1,81 @@
+"""ConfirmGang: allocation runs again on the actual slices of what arrived."""
+
+from dataclasses import dataclass
+
+from muster_claim_matcher.domain.demand import Supply, demand_of
+from muster_claim_matcher.domain.ledger import Booking, ConfirmGang, PlanConflicts, Unfit, is_verifiable
+from muster_claim_matcher.domain.outcomes import to_members, to_plan, to_unfit
+from muster_claim_matcher.domain.plans import Member, Reason
+from muster_claim_matcher.domain.supplying import supply_of
+from muster_claim_matcher.domain.view import Holding, view_for
+from muster_claim_matcher.domain.wishes import ConfirmationAsked, Wish
+from muster_claim_matcher.handlers.cluster import Clusters, Seen
+from muster_claim_matcher.handlers.holdings import holdings_of
+from muster_claim_matcher.handlers.subjects import ledger_subject
+from muster_claim_matcher.handlers.wishes import Wishes
+from muster_claim_matcher.ports import Ledgers, Work
+from muster_eventstore import Cause, TransientError
+from muster_plan import Broken, ExistingNode, Gang, InvalidGang, NewNode
+from muster_plan.verifying import verify
+from muster_types import ClusterId, GangId
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What verification gave, and what the ledger checks it against."""
+
+    outcome: tuple[Member, ...] | Unfit
+    supply: Supply
+
+
+class Confirmer:
+    """Verifies one gang after the other for each cluster."""
+
+    def __init__(self, clusters: Clusters, ledgers: Ledgers, wishes: Wishes, work: Work) -> None:
+        self._clusters = clusters
+        self._ledgers = ledgers
+        self._wishes = wishes
+        self._work = work
+
+    async def confirm(self, cluster: ClusterId, asked: ConfirmationAsked, cause: Cause) -> None:
+        """Answer an attempt once. Raises TransientError when facts are late or the gang's request is not known yet."""
+        subject = ledger_subject(cluster)
+        ledger = self._ledgers.state(subject)
+        booking = ledger.standing(asked.gang).booking
+        if booking is None or not is_verifiable(ledger, asked.gang, asked.attempt):
+            return
+        wish = self._wishes.get(cluster, asked.gang)
+        if wish is None:
+            raise TransientError(f"gang {asked.gang}: its request is not in the stream 'gangs' yet")
+        seen = await self._clusters.seen(cluster, asked.min_observed_sequence)
+        holdings = holdings_of(cluster, self._ledgers.state(subject), seen.world, self._wishes)
+        judged = await self._work(lambda: judge(seen, asked, booking, wish, holdings))
+        try:
+            await self._record(subject, asked, judged, seen.sequence, cause)
+        except PlanConflicts as conflicts:
+            reasons = tuple(Reason("CONFLICT", each.sentence()) for each in conflicts.conflicts)
+            await self._record(subject, asked, Judged(Unfit(reasons), Supply()), seen.sequence, cause)
+
+    async def _record(
+        self, subject: str, asked: ConfirmationAsked, judged: Judged, sequence: int, cause: Cause
+    ) -> None:
+        command = ConfirmGang(asked.gang, asked.attempt, judged.outcome, judged.supply, sequence)
+        await self._ledgers.handle(subject, command, cause)
+
+
+def judge(
+    seen: Seen, asked: ConfirmationAsked, booking: Booking, wish: Wish, holdings: dict[GangId, Holding]
+) -> Judged:
+    """Whether the gang's claims can be allocated on what arrived, all together. Pure; may take seconds."""
+    arrived = {NewNode(each.group, each.ordinal): each.node for each in asked.nodes}
+    existing = {member.target.name for member in booking.members if isinstance(member.target, ExistingNode)}
+    usable = sorted({*arrived.values(), *existing})
+    view = view_for(seen.snapshot, asked.gang, wish, holdings, usable)
+    gang = Gang.from_request(wish.request, view, gang=asked.gang)
+    if isinstance(gang, InvalidGang):
+        return Judged(to_unfit(gang), Supply())
+    answer = verify(view, gang, to_plan(asked.gang, booking), arrived)
+    if isinstance(answer, Broken):
+        return Judged(to_unfit(answer), Supply())
+    members = to_members(answer.plan.placements, gang)
+    return Judged(members, supply_of(seen.snapshot, demand_of(members), holdings))

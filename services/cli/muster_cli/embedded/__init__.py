@@ -1,0 +1,1 @@
+"""All services in one process, with a NATS server of their own and a simulated cloud."""

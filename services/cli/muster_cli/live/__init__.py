@@ -1,0 +1,1 @@
+"""Talking to running services: where they listen, and what they are asked."""

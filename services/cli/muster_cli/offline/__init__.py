@@ -1,0 +1,1 @@
+"""Answers from dump files alone: nothing has to run."""

@@ -1,0 +1,84 @@
+"""The stream `observed` over an event store."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+
+from muster.events.observed.v1 import observed_pb2
+from muster_cluster_watcher.domain.difference import evolve
+from muster_cluster_watcher.domain.facts import Known
+from muster_cluster_watcher.domain.observations import Observation
+from muster_cluster_watcher.wire.observed import CONTEXT, from_wire, subject_of, to_wire
+from muster_eventstore import (
+    Cause,
+    Codec,
+    Decoded,
+    Draft,
+    EventStore,
+    InvalidSubject,
+    StoredMessage,
+    caused,
+    derived_id,
+    event_filter,
+    parse_event,
+)
+from muster_servicekit.clock import Clock
+from muster_types import ClusterId
+
+SOURCE = "/muster/cluster-watcher"
+log = structlog.get_logger("muster.watcher")
+
+
+class StoredObservations:
+    """Publishes in bulk; each event's id follows from the one before it on its subject, so an object that goes back to
+    an earlier form is told under a new id, and a repeat after a crash under the same."""
+
+    def __init__(self, store: EventStore, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._codec = Codec.of_modules(observed_pb2)
+        self._last_ids: dict[str, str] = {}
+
+    async def known(self, cluster: ClusterId) -> Known:
+        """Read the stream from its beginning; it keeps one message for each subject."""
+        known = Known()
+        async for chunk in self._store.read(CONTEXT, [event_filter(CONTEXT, cluster)]):
+            for message in chunk.messages:
+                self._take(known, message)
+            if not chunk.pending:
+                break
+        return known
+
+    async def publish(self, cluster: ClusterId, observations: Sequence[Observation]) -> None:
+        """Store in order, hundreds with one commit."""
+        if not observations:
+            return
+        time = self._clock.now()
+        drafts = [self._draft(cluster, observation, time) for observation in observations]
+        await self._store.publish_all(drafts)
+        for draft in drafts:
+            self._last_ids[draft.subject] = draft.meta.id
+
+    def _take(self, known: Known, message: StoredMessage) -> None:
+        subject = parse_event(message.subject)
+        decoded = self._codec.decode(message.headers, message.data)
+        if isinstance(subject, InvalidSubject) or not isinstance(decoded, Decoded):
+            reason = subject.reason if isinstance(subject, InvalidSubject) else str(decoded)
+            log.warning("foreign message on the stream is passed over", subject=message.subject, reason=reason)
+            return
+        self._last_ids[message.subject] = decoded.meta.id
+        for event in decoded.batch.events:
+            observation = from_wire(event, subject.ids)
+            if observation is not None:
+                evolve(known, observation)
+
+    def _draft(self, cluster: ClusterId, observation: Observation, time: datetime) -> Draft:
+        message = to_wire(observation, time)
+        type_name = message.DESCRIPTOR.full_name
+        subject = subject_of(cluster, observation)
+        before = self._last_ids.get(str(subject), "")
+        cause = Cause.first(derived_id(before, str(subject), type_name))
+        name = "/".join(part for part in (subject.kind, *subject.ids) if part)
+        meta = caused(cause, derived_id(cause.id), type=type_name, source=SOURCE, subject=name, time=time)
+        return Draft(str(subject), message.SerializeToString(deterministic=True), meta)

@@ -1,0 +1,1 @@
+"""The saga of one gang: all members or none. Pure: decide, evolve and react over recorded events."""

@@ -1,0 +1,63 @@
+"""What the cluster shows, as far as it concerns gangs."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from muster_gang_coordinator.domain.status import RequestStatus
+from muster_types import GangId, NodeName, ObjectKey, OrderId
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSeen:
+    """A ProvisioningRequest."""
+
+    key: ObjectKey
+    uid: str
+    class_name: str
+    status: RequestStatus
+    json: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PartSeen:
+    """An object that a request may name: PodTemplate, ResourceClaimTemplate, ResourceClaim, PodGroup."""
+
+    key: ObjectKey
+    json: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PodSeen:
+    """A pod; `request` is the ProvisioningRequest that it consumes, `node` where it is bound, each may be empty."""
+
+    key: ObjectKey
+    request: str
+    node: NodeName
+
+
+@dataclass(frozen=True, slots=True)
+class GangNodeSeen:
+    """A node that was ordered for a gang."""
+
+    key: ObjectKey
+    gang_id: GangId
+    order_id: OrderId
+    ready: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectGone:
+    """The cluster shows the object no longer; `uid` as last shown, empty when it had none."""
+
+    key: ObjectKey
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPassed:
+    """An object that says nothing to gangs; it may have said something before."""
+
+    key: ObjectKey
+
+
+Seen: TypeAlias = RequestSeen | PartSeen | PodSeen | GangNodeSeen | ObjectGone | ObjectPassed

@@ -1,0 +1,1 @@
+"""Use cases: load, decide, record; and the read side."""

@@ -1,0 +1,182 @@
+"""Requests come in: over gRPC, and as ProvisioningRequests that the cluster shows or no longer shows."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+
+import structlog
+
+from muster_eventstore import Cause, derived_id
+from muster_gang_coordinator.domain.commands import CancelGang, RecordMemberBind, RequestGang
+from muster_gang_coordinator.domain.observed import PodSeen, RequestSeen
+from muster_gang_coordinator.domain.requests import GangSpec, gang_id_of, plan_intake
+from muster_gang_coordinator.domain.states import Received
+from muster_gang_coordinator.handlers.cluster_view import ClusterView
+from muster_gang_coordinator.handlers.desk import Desk
+from muster_gang_coordinator.handlers.projections import GangEntry, GangsView
+from muster_gang_coordinator.ports import Lookup, Specs
+from muster_servicekit.errors import DomainError, Invalid
+from muster_types import ClusterId, GangId, ObjectKey
+
+log = structlog.get_logger("muster.intake")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The gang that serves a request, and the stream sequence that shows it."""
+
+    gang_id: GangId
+    sequence: int
+
+
+class Intake:
+    """`classes` are patterns of provisioning class names that are ours, such as `atomic.muster.dev`."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        gangs: GangsView,
+        clusters: ClusterView,
+        specs: Specs,
+        classes: tuple[str, ...],
+        now: Callable[[], datetime],
+        level: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`level` waits until `gangs` shows everything that `desk` has recorded."""
+        self._desk = desk
+        self._gangs = gangs
+        self._clusters = clusters
+        self._specs = specs
+        self._classes = classes
+        self._now = now
+        self._level = level
+
+    async def request(
+        self, cluster: ClusterId, request_id: str, request_json: bytes, objects_json: tuple[bytes, ...]
+    ) -> Taken:
+        """A request over gRPC; the same request_id again gives the same gang. Raises Invalid, GangAlreadyRequested."""
+        if not request_id:
+            raise Invalid("request_id: it is empty; give each request an id of its own, to be used again on a retry")
+        key = self._specs.key_of(request_json)
+        await self._level()
+        lookup = self._specs.with_objects(objects_json, lambda k: self._clusters.part(cluster, k), key.namespace)
+        earlier = self._gangs.by_request(cluster, request_id)
+        uid = earlier.gang.saga.spec.uid if earlier is not None else self._uid(cluster, request_id, key, request_json)
+        spec = self._specs.read(request_json, uid, lookup)
+        if not self._is_ours(spec_class := self._specs.class_of(request_json)):
+            raise Invalid(
+                f"{key}: spec.provisioningClassName is {spec_class!r}, which is not Muster's; "
+                f"write {self._classes[0]!r}"
+            )
+        if spec.defects:
+            raise Invalid(spec.defects[0].sentence)
+        fresh = gang_id_of(cluster, key.namespace, key.name, uid) if earlier is None else earlier.gang_id
+        cause = Cause.first(derived_id("request", cluster, request_id, spec.content_hash))
+        return await self._take(cluster, fresh, spec, request_id, cause)
+
+    async def settle(self, cluster: ClusterId) -> None:
+        """Deal with everything that changed in a cluster. What was dealt with before decides nothing again."""
+        changes = self._clusters.take_changes(cluster)
+        done: set[ObjectKey] = set()
+        try:
+            for key, cause in changes.items():
+                await self._level()
+                try:
+                    await self._settle_one(cluster, key, cause)
+                except DomainError as error:
+                    log.warning("observation refused", object=str(key), reason=error.reason, detail=str(error))
+                done.add(key)
+        finally:
+            left = {key: cause for key, cause in changes.items() if key not in done}
+            if left:
+                self._clusters.put_back(cluster, left)
+
+    async def bind_members(self, cluster: ClusterId, entry: GangEntry, cause: Cause) -> None:
+        """Tell a gang of the pods that are bound already."""
+        for pod in self._clusters.bound_pods(cluster, entry.gang.saga.spec.key):
+            await self._bind(cluster, entry, pod, cause)
+
+    async def _settle_one(self, cluster: ClusterId, key: ObjectKey, cause: Cause) -> None:
+        match key.kind:
+            case "ProvisioningRequest":
+                await self._settle_request(cluster, key, cause)
+            case "Pod":
+                pod = self._clusters.cluster(cluster).pods.get(key)
+                if pod is not None and pod.node:
+                    for entry in self._gangs.serving(
+                        cluster, ObjectKey("ProvisioningRequest", key.namespace, pod.request)
+                    ):
+                        await self._bind(cluster, entry, pod, cause)
+            case _:
+                for entry in self._gangs.incomplete(cluster, key.namespace):
+                    await self._read_again(cluster, entry, cause)
+
+    async def _settle_request(self, cluster: ClusterId, key: ObjectKey, cause: Cause) -> None:
+        seen = self._clusters.cluster(cluster).requests.get(key)
+        for entry in self._gangs.serving(cluster, key):
+            spec = entry.gang.saga.spec
+            if seen is not None and seen.uid == spec.uid:
+                continue
+            shown = self._clusters.cluster(cluster).known_uids
+            if seen is None and entry.gang.saga.request_id != spec.uid and spec.uid not in shown:
+                continue  # asked for over gRPC and not yet shown by the cluster
+            why = f"ProvisioningRequest {key.namespace}/{key.name} was deleted"
+            await self._desk.tell(cluster, entry.gang_id, CancelGang(why, self._now(), spec.uid), cause.step("cancel"))
+        if seen is None or not self._is_ours(seen.class_name):
+            return
+        known = self._gangs.by_uid(cluster, seen.uid)
+        if known is not None:
+            await self._read_again(cluster, known, cause)
+        elif not any(seen.status.true(t) for t in ("Failed", "BookingExpired", "CapacityRevoked")):
+            await self._take_seen(cluster, seen, cause)
+
+    async def _take_seen(self, cluster: ClusterId, seen: RequestSeen, cause: Cause) -> None:
+        try:
+            spec = self._specs.read(seen.json, seen.uid, self._lookup(cluster))
+        except Invalid as error:
+            log.error("provisioning request cannot be read", request=str(seen.key), reason=str(error))
+            return
+        fresh = gang_id_of(cluster, seen.key.namespace, seen.key.name, seen.uid)
+        await self._take(cluster, fresh, spec, seen.uid, cause)
+
+    async def _take(self, cluster: ClusterId, fresh: GangId, spec: GangSpec, request_id: str, cause: Cause) -> Taken:
+        plan = plan_intake(fresh, spec, self._gangs.siblings(cluster, spec.workload_key))
+        command = RequestGang(plan.gang_id, spec, request_id, self._now())
+        outcome = await self._desk.tell(cluster, plan.gang_id, command, cause.step("request"))
+        for older in plan.superseded:
+            why = f"superseded by {spec.namespace}/{spec.name}, which asks for something else for the same workload"
+            await self._desk.tell(cluster, older, CancelGang(why, self._now()), cause.step("supersede", older))
+        return Taken(plan.gang_id, outcome.sequence)
+
+    async def _read_again(self, cluster: ClusterId, entry: GangEntry, cause: Cause) -> None:
+        """The objects that a request waited for may be there now."""
+        gang = self._desk.gang(cluster, entry.gang_id)
+        if not isinstance(gang, Received):
+            return
+        held = gang.saga.spec
+        lookup = self._specs.with_objects(held.objects_json, self._lookup(cluster), held.namespace)
+        try:
+            spec = self._specs.read(held.request_json, held.uid, lookup)
+        except Invalid as error:
+            log.error("request cannot be read", gang=entry.gang_id, reason=str(error))
+            return
+        command = RequestGang(entry.gang_id, spec, gang.saga.request_id, self._now())
+        await self._desk.tell(cluster, entry.gang_id, command, cause.step("complete"))
+
+    async def _bind(self, cluster: ClusterId, entry: GangEntry, pod: PodSeen, cause: Cause) -> None:
+        name = f"{pod.key.namespace}/{pod.key.name}"
+        command = RecordMemberBind(name, pod.node, self._now())
+        await self._desk.tell(cluster, entry.gang_id, command, cause.step("bind", name))
+
+    def _lookup(self, cluster: ClusterId) -> Lookup:
+        return lambda key: self._clusters.part(cluster, key)
+
+    def _uid(self, cluster: ClusterId, request_id: str, key: ObjectKey, request_json: bytes) -> str:
+        shown = self._clusters.cluster(cluster).requests.get(key)
+        if shown is not None:
+            return shown.uid
+        return self._specs.uid_of(request_json) or derived_id("request", cluster, request_id)
+
+    def _is_ours(self, class_name: str) -> bool:
+        return any(fnmatchcase(class_name, pattern) for pattern in self._classes)

@@ -1,0 +1,139 @@
+"""Every gang with its status and times: the read side of the stream `gangs`."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from muster_gang_coordinator.domain.events import Event
+from muster_gang_coordinator.domain.evolve import evolve
+from muster_gang_coordinator.domain.plans import existing_nodes
+from muster_gang_coordinator.domain.requests import Sibling
+from muster_gang_coordinator.domain.states import (
+    Compensating,
+    Consumed,
+    Ended,
+    Known,
+    New,
+    Ready,
+    Received,
+    Waiting,
+)
+from muster_gang_coordinator.domain.status import EMPTY, RequestStatus, evolve_status
+from muster_types import ClusterId, GangId, NodeName, ObjectKey
+
+
+@dataclass(frozen=True, slots=True)
+class GangEntry:
+    """A gang as recorded; `change_time` is that of its last batch."""
+
+    cluster: ClusterId
+    gang_id: GangId
+    gang: Known
+    status: RequestStatus
+    change_time: datetime
+
+    @property
+    def over(self) -> bool:
+        """In an end state."""
+        return isinstance(self.gang, Consumed | Ended)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An event and the gang after it."""
+
+    event: Event
+    entry: GangEntry
+
+
+class GangsView:
+    """A fold of the stream; `apply` takes each batch once, in order."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[ClusterId, GangId], GangEntry] = {}
+        self._by_uid: dict[tuple[ClusterId, str], GangId] = {}
+        self._by_request: dict[tuple[ClusterId, str], GangId] = {}
+        self._open: set[tuple[ClusterId, GangId]] = set()
+
+    def apply(self, cluster: ClusterId, gang_id: GangId, events: Iterable[Event], time: datetime) -> list[Step]:
+        """Take one batch in; what it did, event by event."""
+        steps: list[Step] = []
+        entry = self._entries.get((cluster, gang_id))
+        for event in events:
+            after = evolve(New() if entry is None else entry.gang, event)
+            if isinstance(after, New):  # no event leads there
+                continue
+            status = evolve_status(EMPTY if entry is None else entry.status, event, after)
+            entry = GangEntry(cluster, gang_id, after, status, time)
+            steps.append(Step(event, entry))
+        if entry is not None:
+            self._keep(replace(entry, change_time=time))
+        return steps
+
+    def get(self, cluster: ClusterId, gang_id: GangId) -> GangEntry | None:
+        """One gang."""
+        return self._entries.get((cluster, gang_id))
+
+    def by_uid(self, cluster: ClusterId, uid: str) -> GangEntry | None:
+        """The gang that serves, or served, the request of that uid."""
+        gang_id = self._by_uid.get((cluster, uid))
+        return None if gang_id is None else self.get(cluster, gang_id)
+
+    def by_request(self, cluster: ClusterId, request_id: str) -> GangEntry | None:
+        """The gang that was made for a request_id."""
+        gang_id = self._by_request.get((cluster, request_id))
+        return None if gang_id is None else self.get(cluster, gang_id)
+
+    def all(self, cluster: ClusterId) -> list[GangEntry]:
+        """Every gang of a cluster, by id."""
+        return [self._entries[key] for key in sorted(k for k in self._entries if k[0] == cluster)]
+
+    def open(self, cluster: ClusterId) -> Iterator[GangEntry]:
+        """The gangs that are in no end state, by id."""
+        for key in sorted(k for k in self._open if k[0] == cluster):
+            yield self._entries[key]
+
+    def serving(self, cluster: ClusterId, key: ObjectKey) -> list[GangEntry]:
+        """Open gangs of a ProvisioningRequest by name: more than one only while an older of that name goes."""
+        return [e for e in self.open(cluster) if e.gang.saga.spec.key == key]
+
+    def waiting(self, cluster: ClusterId) -> list[Waiting]:
+        """The gangs that wait for a change."""
+        return [e.gang for e in self.open(cluster) if isinstance(e.gang, Waiting)]
+
+    def incomplete(self, cluster: ClusterId, namespace: str) -> list[GangEntry]:
+        """Gangs of a namespace that wait for objects which their request names."""
+        received = (e for e in self.open(cluster) if isinstance(e.gang, Received))
+        return [e for e in received if e.gang.saga.spec.namespace == namespace]
+
+    def on_node(self, cluster: ClusterId, node: NodeName) -> list[GangId]:
+        """Open gangs with a member or an order on a node."""
+        return [e.gang_id for e in self.open(cluster) if _touches(e.gang, node)]
+
+    def siblings(self, cluster: ClusterId, workload_key: str) -> tuple[Sibling, ...]:
+        """Open gangs of the same workload."""
+        if not workload_key:
+            return ()
+        return tuple(
+            Sibling(e.gang_id, spec.uid, spec.content_hash, isinstance(e.gang, Compensating))
+            for e in self.open(cluster)
+            if (spec := e.gang.saga.spec).workload_key == workload_key
+        )
+
+    def _keep(self, entry: GangEntry) -> None:
+        key = (entry.cluster, entry.gang_id)
+        self._entries[key] = entry
+        saga = entry.gang.saga
+        self._by_uid[entry.cluster, saga.spec.uid] = entry.gang_id
+        self._by_request.setdefault((entry.cluster, saga.request_id), entry.gang_id)
+        if entry.over:
+            self._open.discard(key)
+        else:
+            self._open.add(key)
+
+
+def _touches(gang: Known, node: NodeName) -> bool:
+    saga = gang.saga
+    planned = saga.plan.existing_nodes if saga.plan else frozenset()
+    offered = existing_nodes(gang.placements) if isinstance(gang, Ready) else frozenset()
+    return node in planned | offered or saga.order_of(node) is not None

@@ -1,0 +1,69 @@
+"""Settings of the gang-coordinator; `MUSTER_<FIELD>` in the environment."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field, field_validator
+from pydantic_settings import NoDecode
+
+from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
+from muster_servicekit.cluster_dirs import ClusterDirSettings
+
+
+class Settings(ClusterDirSettings):
+    """Alone, the service listens on a port of its own; port 0 asks for any free one. Times in seconds."""
+
+    grpc_listen: str = "127.0.0.1:7403"
+    clusters: Annotated[tuple[str, ...], NoDecode] = ("local",)
+    query_wait: float = Field(default=5.0, gt=0, description="how long a query waits for min_sequence")
+    claim_matcher_address: str = Field(default="", description="host:port; empty: as the running matcher wrote it down")
+    provisioning_classes: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=("atomic.muster.dev",),
+        description="patterns of provisioning class names that are ours, comma-separated",
+    )
+    cluster_writes: bool = Field(
+        default=True, description="whether statuses and requests are written to the cluster directory"
+    )
+    template_wait: float = Field(default=60.0, gt=0)
+    node_deadline: float = Field(default=900.0, gt=0)
+    device_deadline: float = Field(default=1800.0, gt=0)
+    booking_seconds: float = Field(
+        default=600.0, gt=0, description="how long an offer stands without ValidUntilSeconds"
+    )
+    request_lifetime: float = Field(default=7 * 86400.0, gt=0)
+    retry_after: float = Field(
+        default=300.0, gt=0, description="when a waiting gang tries again though nothing has changed"
+    )
+    retry_settle: float = Field(default=0.5, ge=0, description="how long helpful changes are gathered into a round")
+    max_setbacks: int = Field(default=5, ge=0)
+    trial_orders: TrialOrders = TrialOrders.OFF
+
+    @field_validator("provisioning_classes", mode="before")
+    @classmethod
+    def _split_classes(cls, value: object) -> object:
+        return tuple(p.strip() for p in value.split(",") if p.strip()) if isinstance(value, str) else value
+
+    @field_validator("provisioning_classes")
+    @classmethod
+    def _some_class(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not value:
+            raise ValueError("name at least one class, for example atomic.muster.dev")
+        return value
+
+    @property
+    def booking(self) -> timedelta:
+        """From the offer until the booking expires."""
+        return timedelta(seconds=self.booking_seconds)
+
+    @property
+    def policy(self) -> SagaPolicy:
+        """The saga's deadlines and limits."""
+        return SagaPolicy(
+            template_wait=timedelta(seconds=self.template_wait),
+            node_deadline=timedelta(seconds=self.node_deadline),
+            device_deadline=timedelta(seconds=self.device_deadline),
+            request_lifetime=timedelta(seconds=self.request_lifetime),
+            retry_after=timedelta(seconds=self.retry_after),
+            max_setbacks=self.max_setbacks,
+            trial_orders=self.trial_orders,
+        )

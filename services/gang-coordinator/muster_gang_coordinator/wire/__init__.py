@@ -1,0 +1,1 @@
+"""Translations: protobuf and Kubernetes JSON on one side, the domain on the other."""

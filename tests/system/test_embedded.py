@@ -1,0 +1,49 @@
+"""`muster demo` and `muster up`: everything in one process."""
+
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.deployment import EXAMPLES, MUSTER, plain_environment
+from support.processes import run_muster, wait_for
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.timeout(200)
+def test_the_demo_tells_three_stories_that_end_as_told(tmp_path: Path) -> None:
+    told = run_muster("demo", "--examples", EXAMPLES, "--state", tmp_path / "demo", deadline=170, cwd=tmp_path)
+    assert told.status == 0, told.out + told.err
+    assert told.out.count("Story ") == 3
+    assert told.out.count("every member is bound: consumed") == 2
+    assert "no plan, never" in told.out
+    assert "did not end as told" not in told.out
+    assert told.out.rstrip().endswith("stopped cleanly")
+    assert not list((tmp_path / "demo" / "run").glob("*.json")), "nobody is sent to what has stopped"
+
+
+def test_muster_up_serves_until_it_is_interrupted_and_a_second_one_on_the_same_state_is_refused(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        first = subprocess.Popen(
+            [MUSTER, "up", "--load", EXAMPLES / "fleet", "--state", tmp_path / "state"],
+            env=plain_environment({}),
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_for(lambda: b"muster is up" in log.read_bytes() or first.poll() is not None, "muster is up")
+        assert first.poll() is None, log.read_text()
+        assert run_muster("status", "--state", tmp_path / "state").status == 0
+        second = run_muster("up", "--state", tmp_path / "state")
+        assert second.status == 3
+        assert "another process uses" in second.err
+        first.send_signal(signal.SIGINT)
+        assert first.wait(60) == 0, log.read_text()
+    finally:
+        if first.poll() is None:
+            first.kill()
+            first.wait()
+    assert "Traceback" not in log.read_text()
