@@ -66,6 +66,7 @@ fuzz: dev ## the fast allocator against the reference on 20,000 generated proble
 bench: dev ## the figures of architecture §9 with machine and input size
 	@cd tests && ../$(BIN)/python -m bench.engine.measure
 	@cd tests && ../$(BIN)/python -m bench.plan.growth --quick
+	@cd tests && ../$(BIN)/python -m bench.plan.fragmentation
 
 lock: | .venv/uv.stamp
 	$(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra embedded pyproject.toml -o requirements.lock

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from muster_dra.plan_content import PlanContent, mask_of
+from muster_dra.plan_content import PlanContent, bits_of, mask_of
 
 
 def interchangeable(content: PlanContent) -> tuple[int, ...]:
@@ -22,8 +22,10 @@ def device_keys(content: PlanContent) -> list[Hashable]:
     choices = [choice for request in content.requests for choice in request.choices]
     takes = [dict(choice.takes) for choice in choices]
     every = [mask_of(choice.members) for choice in choices]
-    # "All" under a constraint is walked in order, and where a walk ends decides whether it is fatal.
-    walked = {member for choice in choices if choice.constraints for member in choice.members}
+    # "All" under a constraint is walked in order, and where a walk ends decides whether it is fatal. And where a device
+    # of no comparable type is accepted in front only, an exchange may bring another one in front of it.
+    single = {member for choice in choices if choice.constraints for member in choice.members}
+    single.update(device for table in content.constraints if table.ordered for device in bits_of(table.first))
     return [
         (
             tuple(
@@ -43,7 +45,7 @@ def device_keys(content: PlanContent) -> list[Hashable]:
             ),
             content.shared >> device & 1,
             totals.get(device),
-            device if device in walked else -1,
+            device if device in single else -1,
         )
         for device in range(content.size)
     ]

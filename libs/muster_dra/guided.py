@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from muster_dra.found import Ended, Found, Solution
+from muster_dra.matching import can_be_met
 from muster_dra.outcome import FatalKind
 from muster_dra.plan_content import bits_of, mask_of
 from muster_dra.prepare import MAX_RESULTS
@@ -110,14 +111,22 @@ class _Guided(SearchState):
             return True
         fewest, ways, chosen = -1, [], -1
         fitting = self.fitting()
+        demands: list[tuple[int, int]] = []
         for number in bits_of(remaining):
             own = list(self._ways(number, begun, fitting))
             if not own:
                 return False
+            union = 0
+            for way in own:
+                union |= way.devices
+            if not union & self.content.shared:
+                demands.append((union, min(way.left for way in own)))
             count = sum(way.devices.bit_count() - way.left + 1 for way in own)
             if fewest < 0 or count < fewest:
                 fewest, ways, chosen = count, own, number
-        self._spend(2 + remaining.bit_count() // 2)
+        self._spend(2 + remaining.bit_count())
+        if not can_be_met(demands):
+            return False
         key = self.key_of(remaining), begun and (begun.number, id(begun.option), begun.left, begun.above)
         if key in self._dead:
             return False

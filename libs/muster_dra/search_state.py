@@ -145,6 +145,8 @@ class SearchState:
     def alike(self, device: int) -> int:
         """Devices that would fail as this one did: equal in all that the requests look at, and used alike."""
         bit = 1 << device
+        if not self.situation.symmetric:
+            return bit
         same = self.plan.alike()[device]
         if bit & self.plan.partitioned:
             return same | self._in_like_sets(device)
@@ -203,10 +205,12 @@ class SearchState:
 
     def _key(self, which: int, relevant: int, constraints: tuple[int, ...]) -> list[object]:
         parts: list[object] = [which]
-        if self.plan.has_admin:
+        own: tuple[int, ...] = ()
+        if self.plan.has_admin or not self.situation.symmetric:
             parts.append(self.taken & relevant)
         else:
             groups = self.plan.partitions()
+            own = self.plan.partition_counters
             parts.append(self._canonical(self.taken & relevant & ~self.plan.partitioned))
             busy = self.taken | self.situation.dedicated
             for group in groups:
@@ -217,7 +221,6 @@ class SearchState:
             if self.common[constraint] != EVERY_DEVICE:
                 parts.append(self.common[constraint])
         if self.drawn:
-            own = self.plan.partition_counters
             parts.append(tuple([amount for place, amount in enumerate(self.drawn) if place not in own]))
         if self.content.shared:
             parts.append(self._shares())

@@ -43,6 +43,8 @@ class Situation:
     charged: int
     overdrawn: int
     left: tuple[int, ...]
+    symmetric: bool = True
+    """Whether devices that the plan treats alike are alike: not so with shares on devices that are exclusive now."""
 
 
 _NOTHING: Mapping[int, tuple[int, ...]] = {}
@@ -86,6 +88,7 @@ def situation(plan: Plan, compiled: CompiledClaims, shape: Shape, taken: Occupan
     content, features = plan.content, compiled.features
     start = plain_situation(plan, taken.dedicated, starting_sets(plan, taken.dedicated))
     start.left = taken.left
+    start.symmetric = all(content.shared >> device & 1 for device in taken.committed)
     start.charged = sum(
         1 << device
         for device, amounts in taken.committed.items()
@@ -112,14 +115,16 @@ def _apply_shares(
         return
     for device, amounts in taken.committed.items():
         bit = 1 << device
+        # A negative amount taken before may make the room that is lacking now (#141216).
+        settled = not (plan.content.negative and plan.content.shared & bit)
         if choice.every:
             if device in choice.members and not _has_room(ask, compiled, shape, device, amounts):
                 if plan.content.members_vary:
                     option.members = tuple(member for member in option.members if member != device)
                     option.need = len(option.members)
-                else:
+                elif settled:
                     option.lacking |= bit
-        elif choice.candidates & bit and not (plan.content.negative and plan.content.shared & bit):
+        elif choice.candidates & bit and settled:
             in_reach = (choice.admin or not taken.dedicated & bit) and not refused & bit
             if in_reach and _has_room(ask, compiled, shape, device, amounts):
                 option.candidates |= bit

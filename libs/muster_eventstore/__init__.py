@@ -65,6 +65,7 @@ from muster_eventstore.subjects import (
     parse_command,
     parse_event,
     parse_timer,
+    sole_filter,
 )
 from muster_eventstore.timers import cancel_timer, schedule_timer
 from muster_eventstore.worker import Retries, Worker
@@ -157,5 +158,6 @@ __all__ = [
     "schedule_timer",
     "send_all",
     "show_parked",
+    "sole_filter",
     "to_headers",
 ]

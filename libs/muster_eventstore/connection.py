@@ -50,6 +50,16 @@ class FastClient(Client):
     Should nats-py rename the method, this one is not called, and only the speed is lost.
     """
 
+    async def close(self) -> None:
+        """Close; what was not sent yet is not sent when the server is away."""
+        if not self.is_connected:
+            self._pending, self._pending_data_size = [], 0
+        try:
+            await super().close()
+        except (OSError, RuntimeError) as error:
+            # The socket went a moment ago, and nats-py writes into it (uvloop: RuntimeError "the handler is closed").
+            log.info("nats connection closed without its last messages", error=str(error))
+
     @staticmethod
     def _parse_header_lines(raw: bytes) -> dict[str, str]:
         headers: dict[str, str] = {}

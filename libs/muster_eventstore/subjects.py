@@ -123,6 +123,11 @@ def event_filter(context: str, cluster: str | None = None, kind: str | None = No
     return ".".join([*tokens, ">"])
 
 
+def sole_filter(context: str, kind: str) -> str:
+    """Filter over the events of aggregates that are alone of their kind in their cluster."""
+    return ".".join([ROOT, escape(context), "*", escape(kind)])
+
+
 def command_subject(service: str, cluster: str, kind: str, key: str) -> str:
     """`muster.commands.<service>.<cluster>.<kind>.<key>`."""
     return _join(COMMANDS, service, cluster, kind, key)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import cast
 
 import orjson
+from tenacity import retry, retry_if_exception_type, stop_after_attempt
 
 from muster_kubeapi.client import KubeClient
 from muster_kubeapi.errors import Refused, Unreachable
@@ -122,7 +123,9 @@ def _root(group: str, version: str) -> str:
     return f"/apis/{group}/{version}" if group else f"/api/{version}"
 
 
+@retry(retry=retry_if_exception_type(Unreachable), stop=stop_after_attempt(2), reraise=True)
 async def _json(client: KubeClient, path: str) -> Json:
+    """Asked twice: a connection that breaks under one of many answers need not cost all of them."""
     body = await client.call("GET", path)
     try:
         parsed: object = orjson.loads(body)

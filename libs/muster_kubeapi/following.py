@@ -14,6 +14,8 @@ from muster_kubeapi.listing import Page, list_pages
 from muster_kubeapi.resources import Resource
 from muster_kubeapi.watching import Changes, watch_changes
 
+Sleep = Callable[[float], Awaitable[None]]
+
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
@@ -32,7 +34,7 @@ class Pace:
     watch_seconds: int = 300
     first_pause: float = 0.5
     longest_pause: float = 30.0
-    sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
+    sleep: Sleep = field(default=asyncio.sleep)
 
 
 _SHORT = 1.0  # a watch that ends sooner and tells nothing is followed by a pause

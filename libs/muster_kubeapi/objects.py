@@ -68,7 +68,14 @@ async def apply(
 ) -> Json | Conflict | Missing:
     """Server-side apply: `manager` owns exactly the fields that `obj` has; created when it is not there. Conflict when
     another manager owns one of them with another value, unless `force`."""
-    stated = {**obj, "apiVersion": target.resource.api_version, "kind": target.resource.kind}
+    metadata = obj.get("metadata")
+    named = {"name": target.name, **({"namespace": target.namespace} if target.namespace else {})}
+    stated = {
+        **obj,
+        "apiVersion": target.resource.api_version,
+        "kind": target.resource.kind,
+        "metadata": {**(cast("Json", metadata) if isinstance(metadata, dict) else {}), **named},
+    }
     params = {"fieldManager": manager, "force": "true" if force else "false"}
     return await _write(client, "PATCH", target.path, params, orjson.dumps(stated), "application/apply-patch+yaml")
 

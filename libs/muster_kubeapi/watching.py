@@ -44,22 +44,21 @@ async def watch_changes(
     rest = b""
     async with aclosing(client.stream(resource.path, params)) as pieces:
         async for piece in pieces:
-            whole, found, rest = _split(rest, piece)
-            if found:
-                told = _read(resource, whole)
-                if told is not None:
-                    yield told
+            whole, rest = split_lines(rest, piece)
+            told = read_lines(resource, whole) if whole else None
+            if told is not None:
+                yield told
 
 
-def _split(rest: bytes, piece: bytes) -> tuple[bytes, bool, bytes]:
-    """The complete lines, whether there are any, and the beginning of the next."""
-    end = piece.rfind(b"\n")
-    if end < 0:
-        return b"", False, rest + piece
-    return rest + piece[: end + 1], True, piece[end + 1 :]
+def split_lines(rest: bytes, piece: bytes) -> tuple[bytes, bytes]:
+    """What is complete of `rest` and the piece after it, and the beginning of the next line."""
+    end = piece.rfind(b"\n") + 1
+    return (rest + piece[:end], piece[end:]) if end else (b"", rest + piece)
 
 
-def _read(resource: Resource, lines: bytes) -> Changes | None:
+def read_lines(resource: Resource, lines: bytes) -> Changes | None:
+    """The changes that complete lines tell; None for lines that tell nothing. Raises what an ERROR says, and
+    Unreachable for a line that is no event."""
     changes: list[Change] = []
     version = ""
     for kind, obj in _events(resource, lines):

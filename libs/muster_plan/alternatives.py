@@ -6,7 +6,7 @@ from muster_plan.assembly import Problem, Variant
 from muster_plan.details import readable
 from muster_plan.plan_types import Alternative, GroupOrder, Lost
 from muster_plan.relaxing import ordered_nodes
-from muster_plan.solving import Solved, Unsolved, solve_with
+from muster_plan.solving import Solved, Unsolved, is_large, solve_with
 from muster_plan.supplies import Cell, Supply
 from muster_types import NodeGroupName
 
@@ -15,14 +15,16 @@ def alternatives_of(problem: Problem, best: Solved) -> tuple[Alternative, ...]:
     """Up to `policy.alternatives`: without each group the plan orders from, then in another domain, then with one other
     group alone."""
     found: list[Alternative] = []
-    if not best.new_nodes and not best.variant.demand.topologies.scopes:
+    if not problem.policy.alternatives or not (best.new_nodes or best.variant.demand.topologies.scopes):
+        return ()
+    if is_large(best.model):  # each of them would take as long as the plan
         return ()
     variant = best.variant
     supplies = variant.supplies(unlimited=False)
     for label, some, closed in _ways(variant, supplies, best):
         if len(found) >= problem.policy.alternatives:
             break
-        found.append(_compared(label, solve_with(variant, some, closed_cells=closed), best))
+        found.append(_compared(label, solve_with(variant, some, roughly=True, closed_cells=closed), best))
     return tuple(found)
 
 

@@ -5,12 +5,13 @@ from fractions import Fraction
 
 from muster_plan.assembly import Variant
 from muster_plan.model import scaled
-from muster_plan.programme import Column, Programme
+from muster_plan.programme import Column, Outcome, Programme
 from muster_plan.supplies import Supply
 
 
-def relaxed_bound(variant: Variant, supplies: Sequence[Supply]) -> Fraction:
-    """The least cost if a node could be cut freely among kinds: no plan is cheaper. Topology rules are left out."""
+def relaxed_bound(variant: Variant, supplies: Sequence[Supply]) -> Fraction | None:
+    """The least cost if a node could be cut freely among kinds: no plan is cheaper, and without one (None) there is no
+    plan at all. Topology rules are left out."""
     programme = Programme()
     cost: dict[Column, Fraction] = {}
     kinds = variant.problem.kinds
@@ -38,6 +39,9 @@ def relaxed_bound(variant: Variant, supplies: Sequence[Supply]) -> Fraction:
             ]
             if len(shares) > 1:
                 programme.row([*shares, (nodes, -1.0)], upper=0)
+        devices = variant.fitter.device_shares(supply.stocks, [index for index, _ in pods])
+        if devices is not None:
+            programme.row([*((column, devices[index]) for index, column in pods), (nodes, -1.0)], upper=0)
     optional = {kind for group, _ in variant.demand.minimums for kind in group}
     for group, least in variant.demand.minimums:
         programme.row([term for kind in group for term in placed[kind]], lower=least)
@@ -46,4 +50,6 @@ def relaxed_bound(variant: Variant, supplies: Sequence[Supply]) -> Fraction:
             programme.row(placed[kind.index], lower=kind.count)
     weights, scale = scaled(cost)
     found = programme.minimum(weights, tree_nodes=variant.problem.policy.mip_nodes)
+    if found.outcome is Outcome.INFEASIBLE:
+        return None
     return Fraction(found.bound) / scale if found.feasible else Fraction(0)

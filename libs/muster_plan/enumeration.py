@@ -9,7 +9,6 @@ from muster_plan.patterns import Counts, Flags, Pattern
 from muster_plan.stocks import Stock
 
 _MOST_PREFIXES = 20_000  # numbers of all kinds but the last that could be gone through
-_MOST_LEAVES = 1_000  # patterns of one stock; beyond it only a selection is listed
 _GREEDY_STARTS = 8  # per kind, for that selection
 
 
@@ -30,7 +29,7 @@ def _maximal(fitter: Fitter, stock: Stock, flags: frozenset[int]) -> list[Counts
     walk = _Walk(fitter, stock, flags, caps)
     found = walk.all() if prod(min(cap, 8) + 1 for cap in caps[:-1]) <= _MOST_PREFIXES else None
     if found is None:
-        fitter.incomplete = True
+        fitter.truncated = True
         found = walk.some()
     useful = [each for each in found if any(each) and _uses_all(fitter.flags, each, flags)]
     return sorted(each for each in useful if not any(_dominates(other, each) for other in useful))
@@ -73,7 +72,7 @@ class _Walk:
         top = self._top(counts, index)
         if place == len(self._kinds) - 1:
             self._found.add(_with(counts, index, top))
-            return len(self._found) <= _MOST_LEAVES
+            return len(self._found) <= self._fitter.most_patterns
         return all(self._descend(place + 1, _with(counts, index, n)) for n in range(top, -1, -self._steps[index]))
 
     def _top(self, counts: Counts, index: int) -> int:

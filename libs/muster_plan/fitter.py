@@ -22,23 +22,33 @@ from muster_plan.patterns import Asked, Counts, Flags, Pattern
 from muster_plan.stocks import Scene, Stock
 from muster_types import DeviceId
 
+_MOST_COLUMNS = 15_000  # patterns of all stocks together, as far as can be told before
+_MOST_PATTERNS = 1_000  # of one stock; beyond it only a selection is listed
+_LEAST_PATTERNS = 40
+
 
 class Fitter:
     """Answers whether pods fit on a node of a stock, and with which devices. Remembers every answer.
 
-    `incomplete`: the allocator gave up somewhere, not all patterns were listed, or a rule is kept more strictly than
-    the scheduler would; then a no is not proven.
+    `truncated`: not all patterns were listed; `doubtful`: the allocator gave up somewhere, or a rule is kept more
+    strictly than the scheduler would. In both cases a no of the programme is not proven.
     """
 
-    def __init__(self, scene: Scene, flags: Flags) -> None:
+    def __init__(self, scene: Scene, flags: Flags, stocks: int = 1) -> None:
         self.scene = scene
         self.flags = flags
-        self.incomplete = bool(scene.host_spreads)
+        self.truncated = False
+        self.doubtful = bool(scene.host_spreads)
+        self.most_patterns = max(min(_MOST_PATTERNS, _MOST_COLUMNS // max(stocks, 1)), _LEAST_PATTERNS)
         self._device_answers: dict[Hashable, bool] = {}
         self._forms: list[ClaimSpec] = []
         self._demands: dict[Hashable, tuple[int, ...]] = {}
         self._conflicts = conflicts(scene.kinds, HOSTNAME)
         self._narrowed: Callable[[Stock, Counts], bool] | None = None
+
+    @property
+    def incomplete(self) -> bool:
+        return self.truncated or self.doubtful
 
     def narrow(self, condition: Callable[[Stock, Counts], bool]) -> None:
         """From now on a pattern must meet a further condition."""
@@ -119,6 +129,28 @@ class Fitter:
         asked = self.asked(stock, pattern.counts, pattern.flags)
         return sum(_devices_of(each.claim.spec) for each in asked if not each.daemon)
 
+    def device_shares(self, stocks: Sequence[Stock], kinds: Sequence[int]) -> dict[int, float] | None:
+        """Which part of a node's free devices a pod of each kind takes at least; None where devices can be shared or
+        lie on the network, so that counting them says nothing."""
+        if any(self._countless(stock) for stock in stocks):
+            return None
+        free = max(self.free_devices(stock) for stock in stocks)
+        if not free:
+            return None
+        found: dict[int, float] = {}
+        for index in kinds:
+            specs = self._own_specs(self.scene.kinds[index], stocks[0])
+            found[index] = sum(_least_devices(spec) for _, spec in specs) / free
+        return found
+
+    def _countless(self, stock: Stock) -> bool:
+        pools = stock.catalog.pools_of(stock.node)
+        return isinstance(pools, UnreadableSelector) or any(
+            not slice_.place.node_name or device.allow_multiple_allocations
+            for pool in pools
+            for slice_, device in pool.devices()
+        )
+
     def attribute(self, stock: Stock, device: DeviceId, attribute: str) -> str:
         """A device's value of an attribute as text, empty if it has none or nobody knows it yet."""
         domain, _, own = attribute.partition("/")
@@ -195,9 +227,19 @@ class Fitter:
         found = self._device_answers.get(key)
         if found is None:
             outcome = self.allocate(stock, self.asked(stock, counts, flags))
-            self.incomplete |= isinstance(outcome, Fatal) and outcome.kind is FatalKind.GAVE_UP
+            self.doubtful |= isinstance(outcome, Fatal) and outcome.kind is FatalKind.GAVE_UP
             found = self._device_answers[key] = isinstance(outcome, Allocation)
         return found
+
+
+def _least_devices(spec: ClaimSpec) -> int:
+    return sum(
+        min(
+            0 if each.admin_access or each.mode == "All" else each.count
+            for each in ([request.exactly] if request.exactly is not None else request.first_available)
+        )
+        for request in spec.requests
+    )
 
 
 def _devices_of(spec: ClaimSpec) -> int:

@@ -14,6 +14,10 @@ from muster_plan.supplies import Cell, Supply
 
 _NONE: frozenset[Cell] = frozenset()
 _SLACK = 0.5  # objectives are whole numbers
+_LARGE = 3_000  # columns
+_TREE = 1_000_000  # nodes of the tree times columns
+_LEAST_TREE = 100
+_GAP = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +54,26 @@ def solve(variant: Variant, *, unlimited: bool = False) -> Solved | Unsolved:
 
 
 def solve_with(
-    variant: Variant, supplies: tuple[Supply, ...], *, any_will_do: bool = False, closed_cells: frozenset[Cell] = _NONE
+    variant: Variant,
+    supplies: tuple[Supply, ...],
+    *,
+    any_will_do: bool = False,
+    roughly: bool = False,
+    closed_cells: frozenset[Cell] = _NONE,
 ) -> Solved | Unsolved:
-    """As `solve`, over some of the supplies, with no pod in some cells. `any_will_do`: the first plan that is found."""
+    """As `solve`, over some of the supplies, with no pod in some cells. `any_will_do`: the first plan that is found;
+    `roughly`: a good one."""
     if not could_do(variant, supplies):
-        return Unsolved(gave_up=variant.fitter.incomplete)
+        return Unsolved(gave_up=variant.fitter.doubtful)
     model = build_model(variant.demand, supplies)
     for (_, cell), column in model.pods.items():
         if model.cells[cell] in closed_cells:
             model.programme.upper[column] = 0
     policy = variant.problem.policy
     if any_will_do:
-        found = model.programme.minimum({}, tree_nodes=policy.mip_nodes)
+        found = _minimum(variant, model, {})
         if not found.feasible:
-            return _unsolved(variant, found)
+            return _unsolved(variant, supplies, found)
         return _solved(variant, model, found, Fraction(0), optimal=False)
     add_limits(model, policy)
     best: Solution | None = None
@@ -71,10 +81,10 @@ def solve_with(
     for weights, scale, is_cost in _stages(variant, model):
         if best is not None and _is_zero(weights, best):
             continue
-        found = model.programme.minimum(weights, tree_nodes=policy.mip_nodes)
+        found = _minimum(variant, model, weights, roughly=roughly)
         if not found.feasible:
             if best is None:
-                return _unsolved(variant, found)
+                return _unsolved(variant, supplies, found)
             optimal = False
             break
         if is_cost:
@@ -82,12 +92,25 @@ def solve_with(
         best = found
         model.programme.row(list(weights.items()), upper=found.objective + _SLACK)
     if best is None:  # nothing to order and no wish: any plan is as good as any other
-        best = model.programme.minimum({}, tree_nodes=policy.mip_nodes)
+        best = _minimum(variant, model, {})
         if not best.feasible:
-            return _unsolved(variant, best)
+            return _unsolved(variant, supplies, best)
     if variant.fitter.incomplete:  # the programme did not see everything that fits, so its bound is none
-        bound, optimal = relaxed_bound(variant, supplies), False
+        bound, optimal = relaxed_bound(variant, supplies) or Fraction(0), False
     return _solved(variant, model, best, bound, optimal=optimal)
+
+
+def is_large(model: Model) -> bool:
+    return len(model.programme.lower) > _LARGE
+
+
+def _minimum(variant: Variant, model: Model, weights: Mapping[Column, float], *, roughly: bool = False) -> Solution:
+    """The larger a programme, the fewer nodes of its tree; large ones also end within a gap, for their last per cent
+    would take most of the time. `roughly`: a good answer will do."""
+    nodes = min(variant.problem.policy.mip_nodes, max(_LEAST_TREE, _TREE // max(len(model.programme.lower), 1)))
+    if roughly or is_large(model):
+        return model.programme.minimum(weights, tree_nodes=min(nodes, _LEAST_TREE), gap=_GAP)
+    return model.programme.minimum(weights, tree_nodes=nodes)
 
 
 def _is_zero(weights: Mapping[Column, float], best: Solution) -> bool:
@@ -181,5 +204,9 @@ def _solved(variant: Variant, model: Model, found: Solution, bound: Fraction, *,
     )
 
 
-def _unsolved(variant: Variant, found: Solution) -> Unsolved:
-    return Unsolved(gave_up=found.outcome is not Outcome.INFEASIBLE or variant.fitter.incomplete)
+def _unsolved(variant: Variant, supplies: tuple[Supply, ...], found: Solution) -> Unsolved:
+    """Where patterns are missing, the relaxation may still prove the no."""
+    proven = found.outcome is Outcome.INFEASIBLE and not variant.fitter.incomplete
+    if not proven and not variant.fitter.doubtful:
+        proven = relaxed_bound(variant, supplies) is None
+    return Unsolved(gave_up=not proven)

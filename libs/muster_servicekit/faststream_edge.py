@@ -5,7 +5,7 @@ service that starts rewrite a stream's configuration, and label metrics with who
 It handles one message at a time (order), so it is for a low rate; commands and events run on the keyed worker.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Annotated
 
@@ -18,7 +18,6 @@ from faststream.nats import ConsumerConfig, JStream, NatsBroker, NatsCredentials
 from faststream.nats.prometheus.provider import NatsMetricsSettingsProvider
 from faststream.prometheus import ConsumeAttrs, PrometheusMiddleware
 from faststream.specification import AsyncAPI
-from google.protobuf.message import Message
 from nats.aio.msg import Msg
 from nats.js import api
 from prometheus_client import REGISTRY, CollectorRegistry
@@ -38,6 +37,7 @@ from muster_eventstore import (
     reason_of,
     to_headers,
 )
+from muster_servicekit.asyncapi import Channel, with_messages
 
 log = structlog.get_logger("muster.edge")
 
@@ -48,6 +48,7 @@ Received = Annotated[
 ]
 _DELAYS = (0.5, 2.0, 10.0, 30.0)  # seconds; a plain nack would come back at once
 _PUBLISH_TIMEOUT = 5.0
+_VERSION = "v1"  # of the packages muster.events.* and muster.commands.*
 
 
 class _ByContext(NatsMetricsSettingsProvider):
@@ -88,6 +89,8 @@ class Edge:
         self._service = service
         self._now = now
         self._specs: list[ConsumerSpec] = []
+        self._channels: list[Channel] = []
+        self._documents_only = False
 
     def subscribe(self, spec: ConsumerSpec, codec: Codec, handler: Handler, *, title: str, description: str) -> None:
         """Handle the messages of a durable consumer, one by one. A TransientError comes again after a growing delay;
@@ -110,10 +113,22 @@ class Edge:
             description=description,
         )(receive)
 
-    def announce(self, subject: str, message: type[Message], description: str) -> None:
-        """Put what the service publishes into the AsyncAPI document; it is published through the event store."""
-        name = message.DESCRIPTOR.full_name
-        self.broker.publisher(subject, title=name, description=description, schema=Received)
+    def announce(self, channel: Channel) -> None:
+        """Put what the service sends into the AsyncAPI document; it is sent through the event store."""
+        self._channels.append(channel)
+        self.broker.publisher(channel.address, title=channel.id, description=channel.description, schema=Received)
+
+    def expect(self, channel: Channel) -> None:
+        """Put what the service reads into the AsyncAPI document; a keyed worker or a projector reads it.
+
+        An edge that expects something is for the document alone: it does not start.
+        """
+        self._channels.append(channel)
+        self._documents_only = True
+
+        async def read_elsewhere(raw: Received) -> None: ...
+
+        self.broker.subscriber(channel.address, title=channel.id, description=channel.description)(read_elsewhere)
 
     async def publish(self, subject: str, payload: bytes, meta: EventMeta, *, stream: str) -> None:
         """Publish with an acknowledgement of the stream; without `stream` a message on an unbound subject is lost."""
@@ -121,6 +136,8 @@ class Edge:
 
     async def start(self) -> None:
         """Connect, bring the durables up to date, and begin."""
+        if self._documents_only:
+            raise RuntimeError(f"the edge of {self._service} was made for its document and reads nothing")
         client = await self.broker.connect()
         for spec in self._specs:
             await client.jetstream().add_consumer(
@@ -141,10 +158,10 @@ class Edge:
         await self.broker.stop()
 
     def document(self, version: str, description: str) -> Mapping[str, object]:
-        """The AsyncAPI 3.0 document of what was subscribed and announced."""
+        """The AsyncAPI 3.0 document of what was subscribed, expected and announced."""
         specification = AsyncAPI(self.broker, title=self._service, version=version, description=description)
-        document: dict[str, object] = orjson.loads(specification.to_specification().to_json())
-        return document
+        drawn: dict[str, object] = orjson.loads(specification.to_specification().to_json())
+        return with_messages(drawn, self._channels)
 
     async def _receive(
         self, raw: Msg, message: NatsMessage, spec: ConsumerSpec, codec: Codec, handler: Handler
@@ -169,6 +186,23 @@ class Edge:
             store = JetStreamStore(client)
             await park(store, spec.durable, stored, reason_of(error), attempts=attempt, now=self._now())
             raise RejectMessage from error
+
+
+def describe_service(
+    service: str, description: str, *, received: Iterable[Channel], sent: Iterable[Channel]
+) -> Mapping[str, object]:
+    """The AsyncAPI 3.0 document of a service whose messages are read by keyed workers and projectors."""
+    address = NatsAddress("nats://127.0.0.1:4222")
+    edge = Edge(address, service, now=_no_clock, registry=CollectorRegistry())
+    for channel in received:
+        edge.expect(channel)
+    for channel in sent:
+        edge.announce(channel)
+    return edge.document(_VERSION, description)
+
+
+def _no_clock() -> datetime:
+    raise RuntimeError("a document needs no clock")
 
 
 async def _undecoded(message: NatsMessage) -> Msg:

@@ -9,6 +9,7 @@ from google.protobuf.message import Message
 
 from muster_cli.live.journal import CODEC, entries, recorded
 from muster_eventstore import Decoded, EventStore, StoredMessage, list_parked
+from support.processes import DEADLINE
 
 M = TypeVar("M", bound=Message)
 WORK_QUEUES = ("commands", "replays")
@@ -31,7 +32,7 @@ class Moment:
         return any(event.DESCRIPTOR.name == self.type and self.where(event) for event in decoded.batch.events)
 
 
-async def wait_moment(store: EventStore, moment: Moment, deadline: float = 60.0) -> StoredMessage:
+async def wait_moment(store: EventStore, moment: Moment, deadline: float = DEADLINE) -> StoredMessage:
     """The message that brings the moment, as soon as it is stored."""
     try:
         async with asyncio.timeout(deadline):

@@ -26,7 +26,7 @@ from muster_provisioner.adapters.simulated.state_file import StateFile
 from muster_types import ObjectKey
 from support.deployment import EXAMPLES
 from support.nats_server import wait_until
-from support.processes import MusterProcesses
+from support.processes import DEADLINE, MusterProcesses
 from support.recorded import Moment, all_handled, of_type, wait_moment
 
 CLUSTER = "local"
@@ -74,13 +74,13 @@ async def wait_consumed(store: EventStore) -> None:
     """Until the gang is consumed and everything that follows from it was done."""
     await wait_moment(store, CONSUMED)
     await wait_moment(store, LEDGER_CLEAR)
-    await wait_until(lambda: all_handled(store), "no command is left", 60)
+    await wait_until(lambda: all_handled(store), "no command is left", DEADLINE)
 
 
 async def wait_cancelled(store: EventStore) -> None:
     """Until the gang has ended without capacity and nothing is left to do."""
     await wait_moment(store, ENDED)
-    await wait_until(lambda: all_handled(store), "no command is left", 60)
+    await wait_until(lambda: all_handled(store), "no command is left", DEADLINE)
 
 
 async def check_story_1(muster: MusterProcesses, store: EventStore, gang: str) -> None:

@@ -13,12 +13,13 @@ import uvloop
 from muster.api.inventory.v1 import inventory_service_pb2 as inventory_pb
 from muster.api.inventory.v1.inventory_service_pb2_grpc import InventoryServiceStub
 from muster.events.inventory.v1 import inventory_pb2
+from muster.events.observed.v1.observed_pb2 import SEVERITY_ERROR, SEVERITY_WARNING
 from muster_eventstore import JetStreamStore, list_parked
 from support import stories
 from support.deployment import EXAMPLES, ROOT
 from support.fleets import quick_fleet
 from support.nats_server import store_on, wait_until
-from support.processes import MusterProcesses
+from support.processes import DEADLINE, MusterProcesses
 from support.recorded import Moment, wait_moment
 
 pytestmark = pytest.mark.slow
@@ -85,7 +86,7 @@ async def _publish_garbage(url: str) -> None:
 
 
 def _problems(muster: MusterProcesses) -> dict[str, inventory_pb.ProblemView]:
-    """Refused inputs by the name of their file."""
+    """Refused inputs and warnings by the name of their file."""
     with grpc.insecure_channel(muster.services["inventory"].address) as channel:
         wanted = inventory_pb.ListProblemsRequest(cluster=stories.CLUSTER)
         answer = InventoryServiceStub(channel).ListProblems(wanted, timeout=30)
@@ -115,7 +116,8 @@ def test_a_refused_input_is_told_with_file_object_field_and_reason(
 
 
 def test_nothing_else_of_the_dump_was_refused_and_status_counts_it(muster: MusterProcesses) -> None:
-    assert set(_problems(muster)) == {row[0] for row in REFUSED}
+    refused = {file for file, problem in _problems(muster).items() if problem.severity == SEVERITY_ERROR}
+    assert refused == {row[0] for row in REFUSED}
     told = muster.muster("status", "-o", "json")
     assert told.status == 0, told.err
     facts = {service["service"]: service["facts"] for service in orjson.loads(told.out)}
@@ -131,9 +133,14 @@ def test_the_sound_objects_of_troubled_files_are_taken(muster: MusterProcesses) 
     assert not {"node-c", "node-e", "node-f"} & nodes
 
 
-def test_an_unknown_field_is_remarked_on_and_the_object_is_taken(muster: MusterProcesses) -> None:
-    assert "input taken with a remark" in muster.services["cluster-watcher"].text()
-    assert "spec.devices[0].atributes" in muster.services["cluster-watcher"].text()
+def test_an_unknown_field_is_a_warning_and_the_object_is_taken(muster: MusterProcesses) -> None:
+    warning = _problems(muster)["unknown-field.yaml"]
+    assert (warning.severity, warning.field) == (SEVERITY_WARNING, "spec.devices[0].atributes")
+    assert "input taken with a warning" in muster.services["cluster-watcher"].text()
+    status = orjson.loads(muster.muster("status", "-o", "json").out)
+    (facts,) = (service["facts"] for service in status if service["service"] == "inventory")
+    assert facts["inputs with warnings"].startswith("1, the first: ")
+    assert "spec.devices[0].atributes" in facts["inputs with warnings"]
     told = muster.muster("audit", TROUBLED)
     assert told.status == 2
     assert "spec.devices[0].atributes: unknown field; did you mean 'attributes'?" in told.err
@@ -158,7 +165,7 @@ async def test_garbage_is_parked_with_its_reason_for_everybody_who_should_have_r
     async def all_parked() -> bool:
         return {parked.original.subject for parked in await list_parked(store)} == {*COMMANDS, *EVENTS}
 
-    await wait_until(all_parked, "every garbage message is parked", 60)
+    await wait_until(all_parked, "every garbage message is parked", DEADLINE)
     told = muster.muster("parked", "list")
     assert told.status == 1
     assert "header ce-id is missing" in told.out
@@ -190,12 +197,12 @@ async def test_a_mended_file_is_taken_off_the_list_and_its_object_is_there(
 ) -> None:
     late = muster.load / "late.yaml"
     late.write_text("apiVersion: v1\nkind: Node\nmetadata: {name: late\n")
-    await wait_until(lambda: "late.yaml" in _problems(muster), "the broken file is told", 60)
+    await wait_until(lambda: "late.yaml" in _problems(muster), "the broken file is told", DEADLINE)
     late.write_text("apiVersion: v1\nkind: Node\nmetadata: {name: late}\n")
-    await wait_until(lambda: "late.yaml" not in _problems(muster), "the mended file is off the list", 60)
+    await wait_until(lambda: "late.yaml" not in _problems(muster), "the mended file is off the list", DEADLINE)
     await wait_moment(store, LATE_NODE)
     late.unlink()
-    await wait_until(lambda: "late.yaml" not in _problems(muster), "the file is gone", 60)
+    await wait_until(lambda: "late.yaml" not in _problems(muster), "the file is gone", DEADLINE)
 
 
 async def test_story_one_is_served_beside_all_of_it_and_every_service_starts_again_on_what_is_stored(

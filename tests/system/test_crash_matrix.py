@@ -1,4 +1,5 @@
-"""The crash matrix: SIGKILL of each service at each step of three sagas, its restart, and the same end.
+"""The crash matrix: SIGKILL of each service and of the event store at each step of four sagas, and its return, lead to
+the same end.
 
 It takes minutes and runs when it is asked for: `pytest tests/system -m matrix -n 2 --dist load`.
 """
@@ -12,14 +13,24 @@ import pytest
 
 from muster.events.gangs.v1 import gangs_pb2
 from muster_eventstore import JetStreamStore
-from support import stories
+from support import stories, waiting
 from support.fleets import quick_fleet
-from support.processes import SERVICES, MusterProcesses
+from support.processes import EVENT_STORE, SERVICES, MusterProcesses
 from support.recorded import Moment, wait_moment
 
 pytestmark = [pytest.mark.matrix, pytest.mark.slow]
 
 ARRIVING = Moment("ARRIVING", "gangs", "OrderFillRecorded")
+
+
+async def ask_story_1(muster: MusterProcesses, _: JetStreamStore, __: Path) -> str:
+    """Story 1 of the examples."""
+    return stories.request(muster)
+
+
+async def ask_story_2(muster: MusterProcesses, _: JetStreamStore, __: Path) -> str:
+    """Story 2 of the examples."""
+    return stories.request(muster, stories.STORY_2)
 
 
 async def nothing(_: MusterProcesses, __: JetStreamStore, ___: str) -> None:
@@ -34,19 +45,21 @@ async def cancel_on_the_way(muster: MusterProcesses, store: JetStreamStore, gang
 
 @dataclass(frozen=True, slots=True)
 class Saga:
-    """What is asked for, what happens to it from outside, and how it must end."""
+    """What is asked for (in a folder that a story may be written to), what happens to it from outside, and how it must
+    end. Where `act` belongs to a moment of the saga itself, that is `act_at`."""
 
     name: str
-    folder: Path
+    ask: Callable[[MusterProcesses, JetStreamStore, Path], Awaitable[str]]
     act: Callable[[MusterProcesses, JetStreamStore, str], Awaitable[None]]
     wait: Callable[[JetStreamStore], Awaitable[None]]
     check: Callable[[MusterProcesses, JetStreamStore, str], Awaitable[None]]
     moments: tuple[Moment, ...]
+    act_at: Moment | None = None
 
 
 SERVED = Saga(
     "served",
-    stories.STORY_1,
+    ask_story_1,
     nothing,
     stories.wait_consumed,
     stories.check_story_1,
@@ -67,7 +80,7 @@ SERVED = Saga(
 )
 SHORT = Saga(
     "short",
-    stories.STORY_2,
+    ask_story_2,
     nothing,
     stories.wait_consumed,
     stories.check_story_2,
@@ -84,7 +97,7 @@ SHORT = Saga(
 )
 CANCELLED = Saga(
     "cancelled",
-    stories.STORY_1,
+    ask_story_1,
     cancel_on_the_way,
     stories.wait_cancelled,
     stories.check_cancelled,
@@ -95,11 +108,29 @@ CANCELLED = Saga(
         Moment("CANCELLED", "gangs", "GangEnded"),
     ),
 )
+WAITED = Saga(
+    "waited",
+    waiting.ask_behind_another,
+    waiting.let_the_first_go,
+    waiting.wait_both,
+    waiting.check_both,
+    (
+        waiting.WAITING,
+        Moment("WAITING-room-is-free", "claims", "GangReleased"),
+        Moment(
+            "PLANNING-after-the-wait",
+            "gangs",
+            "PlanningStarted",
+            lambda event: isinstance(event, gangs_pb2.PlanningStarted) and event.attempt == 2,
+        ),
+    ),
+    act_at=waiting.WAITING,
+)
 CELLS = [
     pytest.param(service, saga, moment, id=f"{service}-{saga.name}-{moment.name}")
-    for saga in (SERVED, SHORT, CANCELLED)
+    for saga in (SERVED, SHORT, CANCELLED, WAITED)
     for moment in saga.moments
-    for service in SERVICES
+    for service in (*SERVICES, EVENT_STORE)
 ]
 
 
@@ -112,15 +143,15 @@ def muster(tmp_path: Path) -> Iterator[MusterProcesses]:
 
 @pytest.mark.parametrize(("service", "saga", "moment"), CELLS)
 async def test_a_killed_service_that_comes_back_leads_to_the_same_end(
-    muster: MusterProcesses, muster_store: JetStreamStore, service: str, saga: Saga, moment: Moment
+    muster: MusterProcesses, muster_store: JetStreamStore, tmp_path: Path, service: str, saga: Saga, moment: Moment
 ) -> None:
     reached = asyncio.create_task(wait_moment(muster_store, moment))
-    gang = await asyncio.to_thread(stories.request, muster, saga.folder)
-    acted = asyncio.create_task(saga.act(muster, muster_store, gang))
+    gang = await saga.ask(muster, muster_store, tmp_path / "story")
+    acted = None if moment is saga.act_at else asyncio.create_task(saga.act(muster, muster_store, gang))
     await reached
     muster.kill(service)
     muster.restart(service)
-    await acted
+    await (saga.act(muster, muster_store, gang) if acted is None else acted)
     await saga.wait(muster_store)
     await saga.check(muster, muster_store, gang)
     await stories.check_replay(muster, muster_store)

@@ -9,7 +9,7 @@ from muster.events.gangs.v1 import gangs_pb2
 from muster_eventstore import JetStreamStore
 from support import stories
 from support.nats_server import wait_until
-from support.processes import SCHEDULER, MusterProcesses
+from support.processes import DEADLINE, EVENT_STORE, SCHEDULER, MusterProcesses
 from support.recorded import Moment, of_type, wait_moment
 from support.stories import Cloud
 
@@ -30,7 +30,7 @@ def recorded(moment: Moment) -> Awaited:
 
 async def machines_complete(muster: MusterProcesses, _: JetStreamStore) -> None:
     """Until the cloud has made everything that it will make."""
-    await wait_until(lambda: Cloud.read(muster.state).complete(), "both machines are complete", 60)
+    await wait_until(lambda: Cloud.read(muster.state).complete(), "both machines are complete", DEADLINE)
 
 
 async def at_once(_: MusterProcesses, __: JetStreamStore) -> None:
@@ -76,9 +76,11 @@ async def test_the_story_ends_the_same_when_the_event_store_is_killed_in_the_mid
 ) -> None:
     gang = stories.request(muster)
     await wait_moment(muster_store, NODES_COMING)
-    muster.nats.kill()
+    muster.kill(EVENT_STORE)
     await machines_complete(muster, muster_store)
-    muster.nats.start()
+    muster.restart(EVENT_STORE)
     await stories.wait_consumed(muster_store)
     await stories.check_story_1(muster, muster_store, gang)
-    assert muster.stop_services() == dict.fromkeys(muster.services, 0), "nobody gave up while the store was away"
+    muster.kill(EVENT_STORE)
+    assert muster.stop_services() == dict.fromkeys(muster.services, 0), "everybody can stop while the store is away"
+    assert muster.tracebacks() == []

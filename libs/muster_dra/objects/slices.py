@@ -156,9 +156,12 @@ _lists: dict[bytes, tuple[Device, ...]] = {}
 def _devices(spec: Fields) -> tuple[Device, ...]:
     """The devices of a slice. Equal lists are one object: nodes of one make share all that is worked out for it."""
     try:
-        key = blake2b(orjson.dumps(spec.json.get("devices")), digest_size=16).digest()
+        text = orjson.dumps(spec.json.get("devices"), option=orjson.OPT_PASSTHROUGH_DATETIME)
     except orjson.JSONEncodeError:  # what JSON cannot say is refused by the reading below
+        text = b"null"
+    if b"null" in text:  # NaN is written so too
         return tuple(map(_device, spec.children("devices")))
+    key = blake2b(text, digest_size=16).digest()
     devices = _lists.get(key)
     if devices is None:
         devices = tuple(map(_device, spec.children("devices")))

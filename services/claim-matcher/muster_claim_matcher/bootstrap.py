@@ -86,7 +86,7 @@ async def assemble(
     listen: Listen = start_server,
 ) -> Built:
     """The service on any store and clock."""
-    codec = Codec.of_modules(claims_pb2, commands_pb2, observed_pb2, gangs_pb2)
+    codec = codec_of_events()
     clusters = tuple(map(ClusterId, settings.clusters))
     ledgers = CommandHandler(store, codec, LEDGER, LedgerWire(), stream=STREAM, source=SOURCE, now=clock.now)
     await ledgers.load([ledger_subject(cluster) for cluster in clusters])
@@ -169,6 +169,11 @@ async def assemble(
     runtime.on_stop(lambda: server.stop(settings.stop_grace))
     runtime.on_stop(address.remove)
     return Built(server.address, server.health)
+
+
+def codec_of_events() -> Codec:
+    """Every message type that the claim-matcher reads or writes."""
+    return Codec.of_modules(claims_pb2, commands_pb2, observed_pb2, gangs_pb2)
 
 
 def replay(messages: Iterable[StoredMessage], cluster: ClusterId) -> bytes:

@@ -4,12 +4,14 @@ import typer
 
 from muster_cli.commands import gang, parked, streams
 from muster_cli.commands.allocate import allocate
+from muster_cli.commands.asyncapi import asyncapi
 from muster_cli.commands.audit import audit
 from muster_cli.commands.cel import cel
 from muster_cli.commands.demo import demo
 from muster_cli.commands.events import events
 from muster_cli.commands.plan import plan
 from muster_cli.commands.request import request
+from muster_cli.commands.simcloud import simcloud
 from muster_cli.commands.simscheduler import simscheduler
 from muster_cli.commands.status import status
 from muster_cli.commands.up import up
@@ -35,6 +37,8 @@ app.command(rich_help_panel=OFFLINE)(audit)
 app.command(rich_help_panel=OFFLINE)(plan)
 app.command(rich_help_panel=OFFLINE)(allocate)
 app.command(rich_help_panel=OFFLINE)(cel)
+app.command(rich_help_panel=OFFLINE)(asyncapi)
 app.add_typer(parked.app, name="parked", rich_help_panel=OPERATE)
 app.add_typer(streams.app, name="streams", rich_help_panel=OPERATE)
 app.command(rich_help_panel=OPERATE)(simscheduler)
+app.command(rich_help_panel=OPERATE)(simcloud)

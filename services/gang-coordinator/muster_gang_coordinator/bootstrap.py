@@ -34,6 +34,9 @@ from muster_eventstore import (
     fired_filter,
 )
 from muster_gang_coordinator.adapters.cluster_directory import DirectoryCluster
+from muster_gang_coordinator.adapters.kubernetes import KubernetesCluster
+from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
+from muster_gang_coordinator.adapters.kubernetes_holds import HoldKeeper
 from muster_gang_coordinator.adapters.matcher_client import MatcherClient
 from muster_gang_coordinator.domain.gang import gang_decider
 from muster_gang_coordinator.entrypoints.consumers import CommandsConsumer, FactsConsumer
@@ -51,11 +54,12 @@ from muster_gang_coordinator.handlers.retries import RetryRounds
 from muster_gang_coordinator.handlers.status_writer import StatusWriter
 from muster_gang_coordinator.handlers.trust import TrustView
 from muster_gang_coordinator.ports import ClusterWrites
-from muster_gang_coordinator.settings import Settings
+from muster_gang_coordinator.settings import Settings, SourceKind
 from muster_gang_coordinator.wire.events import GangWire, from_wire
 from muster_gang_coordinator.wire.facts import from_claims, from_inventory, from_provisioning
 from muster_gang_coordinator.wire.requests import JsonSpecs
 from muster_kube.directory import ClusterDirectory, overlay_path
+from muster_kubeapi import KubeClient
 from muster_servicekit.address_file import AddressFile
 from muster_servicekit.clock import Clock, SystemClock
 from muster_servicekit.grpc import Listen, settings_tls, start_server
@@ -137,8 +141,11 @@ async def build_on(
     if nats is None:
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
-    writes = DirectoryCluster(_directories(settings))
-    return await assemble(runtime, settings, JetStreamStore(nats), clock or SystemClock(), writes=writes)
+    apis = _apis(runtime, settings)
+    live = settings.cluster_source is SourceKind.KUBERNETES
+    writes = KubernetesCluster(apis) if live else DirectoryCluster(_directories(settings))
+    holds = HoldKeeper(apis, frozenset(settings.holds)) if apis else None
+    return await assemble(runtime, settings, JetStreamStore(nats), clock or SystemClock(), writes=writes, holds=holds)
 
 
 async def assemble(
@@ -148,10 +155,11 @@ async def assemble(
     clock: Clock,
     *,
     writes: ClusterWrites,
+    holds: HoldKeeper | None = None,
     listen: Listen = start_server,
 ) -> Built:
     """The service on any store, clock and clusters."""
-    codec = Codec.of_modules(gangs_pb2, gang_commands_pb2, claims_pb2, provisioning_pb2, inventory_pb2, observed_pb2)
+    codec = codec_of_events()
     policy, clusters = settings.policy, settings.clusters
     desk = Desk(
         CommandHandler(store, codec, gang_decider(policy), GangWire(), stream=STREAM, source=SOURCE, now=clock.now)
@@ -160,7 +168,8 @@ async def assemble(
     gangs, view, trust = GangsView(), ClusterView(), TrustView()
     rounds = RetryRounds(desk, gangs, clusters, clock, settle_seconds=settings.retry_settle)
     statuses = StatusWriter(gangs, view, writes, writes)
-    own = _projector(store, codec, GangsModel(gangs, (rounds.saw, statuses.saw)), STREAM, clock, clusters)
+    followers = (rounds.saw, statuses.saw, *([] if holds is None else [holds.saw]))
+    own = _projector(store, codec, GangsModel(gangs, followers), STREAM, clock, clusters)
     observed = _projector(store, codec, ObservedModel(view, rounds, clusters), "observed", clock)
     inventory = _projector(store, codec, InventoryModel(trust, rounds, clusters), "inventory", clock)
     ledger = _projector(store, codec, LedgerModel(rounds, clusters), "claims", clock)
@@ -193,9 +202,9 @@ async def assemble(
 
     for name, projector in (("own", own), ("observed", observed), ("inventory", inventory), ("ledger", ledger)):
         runtime.supervise(f"read-{name}", projector.run)
-    runtime.supervise("settling", settling.run)
-    runtime.supervise("statuses", write_statuses)
-    runtime.supervise("retries", retry)
+    keeping = [] if holds is None else [("holds", lambda: _keep(holds, gangs, caught_up))]
+    for name, task in (("settling", settling.run), ("statuses", write_statuses), ("retries", retry), *keeping):
+        runtime.supervise(name, task)
     facts = {"claims": from_claims, "provisioning": from_provisioning, "inventory": from_inventory}
     for cluster in map(ClusterId, clusters):
         consumers = [
@@ -226,6 +235,11 @@ async def assemble(
     runtime.on_stop(lambda: server.stop(settings.stop_grace))
     runtime.on_stop(address.remove)
     return Built(server.address, server.health, statuses)
+
+
+def codec_of_events() -> Codec:
+    """Every message type that the gang-coordinator reads or writes."""
+    return Codec.of_modules(gangs_pb2, gang_commands_pb2, claims_pb2, provisioning_pb2, inventory_pb2, observed_pb2)
 
 
 def replay(messages: Iterable[StoredMessage], cluster: ClusterId) -> bytes:
@@ -266,6 +280,25 @@ def _durable(purpose: str, cluster: ClusterId) -> str:
     """Name of a durable consumer; a cluster id that no consumer name may hold is hashed."""
     plain = cluster if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", cluster) else derived_id(cluster)
     return f"{SERVICE}-{purpose}-{plain}"
+
+
+async def _keep(holds: HoldKeeper, gangs: GangsView, caught_up: Callable[[], Awaitable[None]]) -> None:
+    await caught_up()
+    await holds.start(gangs)
+    await holds.run()
+
+
+def _apis(runtime: Runtime, settings: Settings) -> dict[ClusterId, ClusterApi]:
+    if settings.cluster_source is not SourceKind.KUBERNETES or not settings.cluster_writes:
+        return {}
+    apis = {ClusterId(each): ClusterApi(ClusterId(each), _client(settings, each)) for each in settings.clusters}
+    for api in apis.values():
+        runtime.stack.push_async_callback(api.client.aclose)
+    return apis
+
+
+def _client(settings: Settings, cluster: str) -> KubeClient:
+    return KubeClient(settings.access_of(cluster), agent=f"muster-{SERVICE}")
 
 
 def _directories(settings: Settings) -> dict[ClusterId, ClusterDirectory]:

@@ -1,16 +1,36 @@
 """Settings of the gang-coordinator; `MUSTER_<FIELD>` in the environment."""
 
 from datetime import timedelta
+from enum import Enum, unique
 from typing import Annotated
 
 from pydantic import Field, field_validator
 from pydantic_settings import NoDecode
 
 from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
+from muster_kubeapi import KubeSettings
 from muster_servicekit.cluster_dirs import ClusterDirSettings
 
 
-class Settings(ClusterDirSettings):
+@unique
+class SourceKind(Enum):
+    """Where clusters are written."""
+
+    DIRECTORY = "directory"
+    KUBERNETES = "kubernetes"
+
+
+@unique
+class Hold(Enum):
+    """What is written in a live cluster beside statuses and the lifting of reservations: that no autoscaler takes the
+    nodes of a gang, that nobody else gets its devices on existing nodes, that its request does not vanish unseen."""
+
+    SCALE_DOWN = "scale-down"
+    DEVICES = "devices"
+    REQUESTS = "requests"
+
+
+class Settings(KubeSettings, ClusterDirSettings):
     """Alone, the service listens on a port of its own; port 0 asks for any free one. Times in seconds."""
 
     grpc_listen: str = "127.0.0.1:7403"
@@ -21,8 +41,10 @@ class Settings(ClusterDirSettings):
         default=("atomic.muster.dev",),
         description="patterns of provisioning class names that are ours, comma-separated",
     )
-    cluster_writes: bool = Field(
-        default=True, description="whether statuses and requests are written to the cluster directory"
+    cluster_source: SourceKind = SourceKind.DIRECTORY
+    cluster_writes: bool = Field(default=True, description="whether anything is written to a cluster")
+    holds: Annotated[tuple[Hold, ...], NoDecode] = Field(
+        default=tuple(Hold), description="what is held in a live cluster: scale-down, devices, requests; - for nothing"
     )
     template_wait: float = Field(default=60.0, gt=0)
     node_deadline: float = Field(default=900.0, gt=0)
@@ -37,6 +59,15 @@ class Settings(ClusterDirSettings):
     retry_settle: float = Field(default=0.5, ge=0, description="how long helpful changes are gathered into a round")
     max_setbacks: int = Field(default=5, ge=0)
     trial_orders: TrialOrders = TrialOrders.OFF
+
+    @field_validator("holds", mode="before")
+    @classmethod
+    def _split_holds(cls, value: object) -> object:
+        return (
+            tuple(p.strip() for p in value.split(",") if p.strip() not in ("", "-"))
+            if isinstance(value, str)
+            else value
+        )
 
     @field_validator("provisioning_classes", mode="before")
     @classmethod

@@ -70,7 +70,7 @@ async def assemble(
     runtime: Runtime, settings: Settings, store: EventStore, clock: Clock, *, listen: Listen = start_server
 ) -> Built:
     """The service on any store and clock."""
-    codec = Codec.of_modules(inventory_pb2, observed_pb2)
+    codec = codec_of_events()
     nodes = CommandHandler(store, codec, NODE, NodeWire(), stream=subjects.STREAM, source=SOURCE, now=clock.now)
     groups = CommandHandler(
         store, codec, NODE_GROUP, NodeGroupWire(), stream=subjects.STREAM, source=SOURCE, now=clock.now
@@ -113,6 +113,11 @@ async def assemble(
     runtime.on_stop(lambda: server.stop(settings.stop_grace))
     runtime.on_stop(address.remove)
     return Built(server.address, server.health)
+
+
+def codec_of_events() -> Codec:
+    """Every message type that the inventory reads or writes."""
+    return Codec.of_modules(inventory_pb2, observed_pb2)
 
 
 def replay(messages: Iterable[StoredMessage], cluster: ClusterId) -> bytes:

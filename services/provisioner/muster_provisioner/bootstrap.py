@@ -34,6 +34,7 @@ from muster_provisioner.entrypoints.grpc import NAME, ProvisionerServicer
 from muster_provisioner.entrypoints.simcloud import NAME as CLOUD_PROVIDER
 from muster_provisioner.entrypoints.simcloud import SimcloudServicer
 from muster_provisioner.handlers.declared_groups import DeclaredGroups
+from muster_provisioner.handlers.node_marks import NodeMarks
 from muster_provisioner.handlers.order_book import OrderBook
 from muster_provisioner.handlers.order_book import replay as fold
 from muster_provisioner.handlers.order_desk import OrderDesk
@@ -41,7 +42,7 @@ from muster_provisioner.handlers.pace import Pace
 from muster_provisioner.handlers.queries import Queries
 from muster_provisioner.handlers.runners import Runners
 from muster_provisioner.handlers.subjects import SOURCE, STREAM, cluster_of
-from muster_provisioner.ports import Drivers
+from muster_provisioner.ports import Drivers, NodeMarker
 from muster_provisioner.settings import Settings
 from muster_provisioner.wire.events import OrderWire
 from muster_provisioner.wire.inventory import from_inventory
@@ -55,6 +56,7 @@ from muster_types import ClusterId
 
 SERVICE = "provisioner"
 SIMCLOUD = "simcloud"
+_NO_MARKERS: Mapping[ClusterId, NodeMarker] = {}
 _GRACE = 2.0  # seconds for running calls of the served cloud at a stop
 
 
@@ -74,11 +76,18 @@ async def build(
     if nats is None:
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
-    drivers = {
+    opened = {
         cluster: await open_drivers(runtime, settings, cluster, clock) for cluster in map(ClusterId, settings.clusters)
     }
-    snapshots = await _snapshots(settings, runtime)
-    return await assemble(runtime, settings, JetStreamStore(nats), clock, drivers=drivers, snapshots=snapshots)
+    return await assemble(
+        runtime,
+        settings,
+        JetStreamStore(nats),
+        clock,
+        drivers={cluster: each.drivers for cluster, each in opened.items()},
+        markers={cluster: each.marker for cluster, each in opened.items()},
+        snapshots=await _snapshots(settings, runtime),
+    )
 
 
 async def assemble(
@@ -89,9 +98,10 @@ async def assemble(
     *,
     drivers: Mapping[ClusterId, Drivers],
     snapshots: SnapshotStore,
+    markers: Mapping[ClusterId, NodeMarker] = _NO_MARKERS,
     listen: Listen = start_server,
 ) -> Built:
-    """The service on any store, clock and drivers."""
+    """The service on any store, clock and drivers; `markers` for clusters with drivers that cannot tag nodes."""
     codec = codec_of_events()
     book = OrderBook(OrderWire().from_wire)
     orders = Projector(
@@ -115,6 +125,8 @@ async def assemble(
         subjects=[event_filter("inventory", cluster, "nodegroup") for cluster in settings.clusters],
         now=clock.now,
     )
+    marks = NodeMarks(OrderWire().from_wire, markers, drivers, clock)
+    launches = Projector(store, codec, marks, name="provisioner-marks", stream=STREAM, now=clock.now)
     ready = Readiness(orders, groups, desk)
     worker = order_worker(store, codec, runners, clock)
 
@@ -136,6 +148,9 @@ async def assemble(
         await runners.run()
 
     runtime.supervise("orders", orders.run)
+    if markers:
+        runtime.supervise("launches", launches.run)
+        runtime.supervise("marks", marks.run)
     runtime.supervise("node-groups", groups.run)
     runtime.supervise("runners", bring_to_end)
     runtime.supervise("commands", work, stop=worker.stop)

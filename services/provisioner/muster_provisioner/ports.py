@@ -8,7 +8,7 @@ from typing import Protocol
 from muster_provisioner.domain.group import Instance
 from muster_provisioner.domain.messages import InstanceId
 from muster_provisioner.domain.steps import Traits
-from muster_types import GangId, NodeGroupName, ObjectKey, OrderId
+from muster_types import GangId, NodeGroupName, NodeName, ObjectKey, OrderId
 
 
 class DriverErrorKind(Enum):
@@ -134,6 +134,27 @@ class ClusterObjects(Protocol):
 
     def delete(self, key: ObjectKey) -> None:
         """Remove an object; nothing happens when it is not there."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NodeMark:
+    """Whose a node is: what its labels and its reservation taint say."""
+
+    order: OrderId
+    gang: GangId
+    group: NodeGroupName
+    ordinal: int
+
+
+class NodeMarker(Protocol):
+    """The nodes of a cluster, as somebody who reserves them writes them."""
+
+    async def mark(self, node: NodeName, mark: NodeMark) -> None:
+        """Label and taint a node unless it was marked before, by whomever; nothing happens when it is gone.
+
+        Raises TransientError.
+        """
         ...
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from muster_kubeapi import Conflict, Json, KubeClient, KubeConfig, Missing, Resource, Target, create, list_pages, patch
-from support.kube_api import DEFAULT_TYPES, KubeApi, ResourceType
+from support.kube_api import DEFAULT_TYPES, KubeApi, ResourceType, selectors
+from support.nats_server import wait_until
 
 NODE_CLASS = ResourceType("test.example.com", ("v1",), "TestNodeClass", "testnodeclasses", False, builtin=False)
 _SUBRESOURCES = frozenset({"status"})
@@ -33,6 +34,9 @@ _MORE = (
         builtin=False,
     ),
 )
+# Events are found by what they are about; the fake server takes selectors of the fields that it knows.
+_ABOUT = ("involvedObject.kind", "involvedObject.name", "involvedObject.uid")
+selectors._FIELDS = tuple(dict.fromkeys((*selectors._FIELDS, *_ABOUT)))  # pyright: ignore[reportPrivateUsage]
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 EVENTS = Resource("", "v1", "events", "Event", namespaced=True)
 
@@ -123,3 +127,8 @@ def with_conditions(obj: Json, *changed: Mapping[str, str]) -> list[object]:
     old: Sequence[Mapping[str, str]] = status.get("conditions") or () if isinstance(status, dict) else ()
     names = {each["type"] for each in changed}
     return [*(each for each in old if each["type"] not in names), *changed]
+
+
+async def wait_watching(cluster: Cluster) -> None:
+    """Until a driver has begun to watch."""
+    await wait_until(lambda: any(call.verb == "watch" for call in cluster.api.users.calls), "the driver watches")

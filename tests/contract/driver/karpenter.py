@@ -1,14 +1,20 @@
-"""Karpenter as far as a NodeClaim shows of it: launch, registration, initialization, termination."""
+"""Karpenter as far as a NodeClaim shows it: launch, registration, initialization, end (group-capacity §6.3)."""
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
-from contract.driver.api_server import EVENTS, NODES, Cluster, Hand, condition, finalizers, with_conditions
+from contract.driver.api_server import EVENTS, NODES, Cluster, Hand, api_server, condition, finalizers, with_conditions
 from muster_kubeapi import Json, Resource, Target, delete
+from muster_provisioner.ports import DeclaredGroup
+from muster_types import NodeGroupName
 
 CLAIMS = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", namespaced=False)
 FINALIZER = "karpenter.sh/termination"
+GROUP = NodeGroupName("h100-karpenter")
+NODE_CLASS = {"group": "test.example.com", "kind": "TestNodeClass", "name": "gpu"}
 _TRUE_SINCE = "2026-01-01T00:00:05Z"
 
 
@@ -26,7 +32,7 @@ class FakeKarpenter:
     joins: Callable[[Json], bool] = always
     publishes: Callable[[Json], bool] = always
     reports: bool = True
-    launched: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
     _hand: Hand = field(init=False)
 
     def __post_init__(self) -> None:
@@ -64,11 +70,11 @@ class FakeKarpenter:
         return False
 
     async def _launch(self, claim: Json, name: str) -> bool:
+        self.seen.append(name)
         if not self.has_stock(claim):
             if self.reports:
                 await self._event(claim, "InsufficientCapacityError", "all requested instance types were unavailable")
             return await delete(self._hand.client, Target(CLAIMS, "", name))
-        self.launched.append(name)
         conditions = with_conditions(claim, condition("Launched", "True"))
         return await self._status(claim, {"providerID": f"test:///{name}", "conditions": conditions})
 
@@ -132,3 +138,40 @@ class FakeKarpenter:
             "metadata": {**cast("Json", change.get("metadata") or {}), "resourceVersion": metadata["resourceVersion"]},
         }
         return await self._hand.change(Target(CLAIMS, "", str(metadata["name"]), subresource), held)
+
+
+def a_karpenter_group(**driver: object) -> DeclaredGroup:
+    """At most six machines of one type in one zone."""
+    settings = {
+        "type": "karpenter",
+        "nodeClassRef": NODE_CLASS,
+        "instanceType": "p5.48xlarge",
+        "zone": "zone-a",
+        "capacityType": "on-demand",
+        **driver,
+    }
+    return DeclaredGroup(GROUP, "karpenter", {"spec": {"maxSize": 6, "driver": settings}})
+
+
+def labels(obj: Json) -> Json:
+    """Of an object."""
+    return cast("Json", cast("Json", obj["metadata"]).get("labels") or {})
+
+
+@asynccontextmanager
+async def karpenter_cluster(path: Path) -> AsyncGenerator[tuple[Cluster, FakeKarpenter]]:
+    """A ready node class, Karpenter, and two machines that somebody else claimed for the group."""
+    async with api_server(path) as cluster:
+        node_class = {"kind": "TestNodeClass", "metadata": {"name": "gpu"}}
+        cluster.api.put({**node_class, "status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+        for name in ("by-hand-1", "by-hand-2"):
+            spec = {"nodeClassRef": NODE_CLASS, "requirements": []}
+            metadata = {"name": name, "labels": {"muster.dev/node-group": GROUP}}
+            cluster.api.put({"kind": "NodeClaim", "metadata": metadata, "spec": spec})
+        karpenter = FakeKarpenter(cluster)
+        cluster.controllers.append(karpenter)
+        await cluster.settle()
+        try:
+            yield cluster, karpenter
+        finally:
+            await karpenter.close()

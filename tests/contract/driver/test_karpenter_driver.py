@@ -3,34 +3,16 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 import pytest
 
-from contract.driver.api_server import Cluster, api_server
-from contract.driver.karpenter import FakeKarpenter
+from contract.driver.api_server import Cluster, wait_watching
+from contract.driver.karpenter import GROUP, FakeKarpenter, a_karpenter_group, karpenter_cluster, labels
 from contract.driver.suite import DriverContract
 from muster_kubeapi import Json
 from muster_provisioner.adapters.karpenter.driver import KarpenterDriver
-from muster_provisioner.ports import DeclaredGroup
 from muster_servicekit.clock import FakeClock
 from muster_types import NodeGroupName
-from support.nats_server import wait_until
-
-GROUP = NodeGroupName("h100-karpenter")
-NODE_CLASS = {"group": "test.example.com", "kind": "TestNodeClass", "name": "gpu"}
-
-
-def a_karpenter_group(**driver: object) -> DeclaredGroup:
-    settings = {
-        "type": "karpenter",
-        "nodeClassRef": NODE_CLASS,
-        "instanceType": "p5.48xlarge",
-        "zone": "zone-a",
-        "capacityType": "on-demand",
-        **driver,
-    }
-    return DeclaredGroup(GROUP, "karpenter", {"spec": {"maxSize": 6, "driver": settings}})
 
 
 @dataclass(slots=True)
@@ -47,16 +29,6 @@ class KarpenterRig:
         await self.clock.advance(seconds)
         await self.driver.keep(self.group)
         await self.cluster.settle()
-
-    def claims(self) -> list[Json]:
-        return self.cluster.api.all("NodeClaim")
-
-    def claim(self, ordinal: int) -> Json:
-        return next(each for each in self.claims() if labels(each).get("muster.dev/ordinal") == str(ordinal))
-
-
-def labels(obj: Json) -> Json:
-    return cast("Json", cast("Json", obj["metadata"]).get("labels") or {})
 
 
 class SecondOrderRunsOut:
@@ -79,33 +51,20 @@ class SecondOrderRunsOut:
 
 
 @asynccontextmanager
-async def karpenter_rig(path: Path, group: DeclaredGroup | None = None) -> AsyncGenerator[KarpenterRig]:
-    async with api_server(path) as cluster:
-        cluster.api.put(
-            {
-                "apiVersion": "test.example.com/v1",
-                "kind": "TestNodeClass",
-                "metadata": {"name": "gpu"},
-                "status": {"conditions": [{"type": "Ready", "status": "True"}]},
-            }
-        )
-        for name in ("by-hand-1", "by-hand-2"):
-            spec = {"nodeClassRef": NODE_CLASS, "requirements": []}
-            metadata = {"name": name, "labels": {"muster.dev/node-group": GROUP}}
-            cluster.api.put({"kind": "NodeClaim", "metadata": metadata, "spec": spec})
-        karpenter, clock = FakeKarpenter(cluster), FakeClock()
-        cluster.controllers.append(karpenter)
-        await cluster.settle()
-        async with cluster.client("muster-provisioner") as client:
-            driver = KarpenterDriver(client, clock)
-            assert driver.declare(group or a_karpenter_group()) is None
-            running = asyncio.create_task(driver.run())
-            watches = lambda: any(call.verb == "watch" for call in cluster.api.users.calls)  # noqa: E731
-            await wait_until(watches, "the driver watches")
-            yield KarpenterRig(driver, cluster, karpenter, clock)
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-        await karpenter.close()
+async def karpenter_rig(path: Path, *, upkeep: bool = True, **driver: object) -> AsyncGenerator[KarpenterRig]:
+    """A driver on a cluster with Karpenter; without upkeep its own loop does not run."""
+    clock = FakeClock()
+    async with karpenter_cluster(path) as (cluster, karpenter), cluster.client("muster-provisioner") as client:
+        made = KarpenterDriver(client, clock)
+        assert made.declare(a_karpenter_group(**driver)) is None
+        if not upkeep:
+            yield KarpenterRig(made, cluster, karpenter, clock)
+            return
+        running = asyncio.create_task(made.run())
+        await wait_watching(cluster)
+        yield KarpenterRig(made, cluster, karpenter, clock)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
 
 
 class TestKarpenterDriver(DriverContract):

@@ -6,6 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from muster.commands.claims.v1 import claims_pb2
+from muster.events.claims.v1.claims_pb2 import GangBooked
 from muster_eventstore import (
     Cause,
     Codec,
@@ -22,6 +23,7 @@ from muster_eventstore import (
     publish_command,
 )
 from muster_eventstore.testing import a_meta
+from muster_servicekit.asyncapi import Carrier, Channel
 from muster_servicekit.faststream_edge import Edge
 from support.nats_server import now, wait_until
 
@@ -82,9 +84,16 @@ async def test_the_asyncapi_document_names_what_is_read_and_what_is_written(edge
     async def handler(decoded: Decoded) -> None: ...
 
     edge.subscribe(SPEC, CODEC, handler, title="commands", description="Commands to the ledger.")
-    edge.announce("muster.claims.*.ledger", claims_pb2.ReleaseGang, "Events of the ledger.")
+    edge.announce(Channel("ledger", "muster.claims.*.ledger", (GangBooked,), "Events of the ledger.", Carrier.BATCH))
     document = edge.document("1.0.0", "The ledger.")
     assert document["asyncapi"] == "3.0.0"
     text = str(document)
     assert "muster.commands.claims.>" in text
     assert "muster.claims.*.ledger" in text
+    assert "muster.events.claims.v1.GangBooked" in text
+
+
+async def test_an_edge_that_is_made_for_its_document_does_not_start(edge: Edge) -> None:
+    edge.expect(Channel("commands", command_filter("claims"), (claims_pb2.ReleaseGang,), "Commands to the ledger."))
+    with pytest.raises(RuntimeError, match="was made for its document"):
+        await edge.start()

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance.plan.judge import check_plan
-from muster_plan import Gang, NoPlan, NoPlanKind, Plan, Snapshot, plan, solve_plan_problem
+from muster_plan import Gang, NoPlan, NoPlanKind, PinKind, Plan, Snapshot, Survival, plan, solve_plan_problem
 from property.plan.exhaustive import least_cost
 from property.plan.fleets import objects_of, problems
+from property.plan.scheduler import Scheduler
 from unit.muster_plan.builders import group, node
 
 EXAMPLES = int(os.environ.get("MUSTER_EXAMPLES", "60"))
@@ -116,3 +117,35 @@ def test_a_limit_is_lifted_by_exactly_what_the_help_says(row: dict[str, Any]) ->
                 if each["metadata"]["name"] in help.subjects:
                     each["spec"]["maxSize"] = int(help.text.rpartition(" to ")[2])
         assert isinstance(answer_of(raised), Plan)
+
+
+@few
+@given(problems(), st.randoms(use_true_random=False))
+def test_a_plan_that_survives_does_so_whatever_nodes_the_scheduler_chooses(
+    row: dict[str, Any], rng: random.Random
+) -> None:
+    found = answer_of(row)
+    if not isinstance(found, Plan) or found.survival is not Survival.SURVIVES:
+        return
+    annotated = {
+        each["metadata"]["name"] for each in row["podTemplates"] if each["template"]["metadata"]["annotations"]
+    }
+    for _ in range(5):
+        scheduler = Scheduler(row, found)
+        for each in row["request"]["spec"]["podSets"]:
+            name = each["podTemplateRef"]["name"]
+            racks = scheduler.racks_of(found, name) if name in annotated else None
+            for _ in range(each["count"]):
+                assert scheduler.place(name, rng, racks)
+
+
+@few
+@given(problems())
+def test_a_pinned_plan_goes_through_if_its_pins_are_followed(row: dict[str, Any]) -> None:
+    found = answer_of(row)
+    if not isinstance(found, Plan) or found.survival is not Survival.PINNED:
+        return
+    if {pin.kind for pin in found.pins} == {PinKind.NODE}:
+        scheduler = Scheduler(row, found)
+        for pin in found.pins:
+            assert scheduler.place_on(pin.pod_set, scheduler.names[pin.target])

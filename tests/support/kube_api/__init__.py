@@ -7,7 +7,8 @@ graceful deletion.
 from support.kube_api.calls import ADMIN_TOKEN, Call, Permission
 from support.kube_api.faults import Faults
 from support.kube_api.kinds import DEFAULT_TYPES, ResourceType, in_versions, without
-from support.kube_api.server import KubeApi, write_kubeconfig
+from support.kube_api.kubeconfig import write_kubeconfig
+from support.kube_api.server import KubeApi
 
 __all__ = [
     "ADMIN_TOKEN",

@@ -7,6 +7,7 @@ from support.kube_api.kinds import ResourceType
 
 _VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 AGGREGATED = "apidiscovery.k8s.io"
+CONTENT_TYPE = f"application/json;g={AGGREGATED};v=v2;as=APIGroupDiscoveryList"
 
 
 def group_versions(types: Iterable[ResourceType]) -> dict[str, list[str]]:
@@ -62,7 +63,7 @@ def aggregated(types: Sequence[ResourceType], *, core: bool) -> Json:
     for group, versions in group_versions(types).items():
         if (group == "") is core:
             listed = [{"version": v, "freshness": "Current", "resources": _nested(types, group, v)} for v in versions]
-            groups.append({"metadata": {"name": group or None}, "versions": listed})
+            groups.append({"metadata": {"name": group} if group else {}, "versions": listed})
     return {"kind": "APIGroupDiscoveryList", "apiVersion": f"{AGGREGATED}/v2", "metadata": {}, "items": groups}
 
 

@@ -29,9 +29,13 @@ class Faults:
     refusals: list[Refusal] = field(default_factory=list)
     connections: set[asyncio.Transport] = field(default_factory=set)
 
-    def refuse(self, code: int, times: int, *, retry_after: int = 0, containing: str = "") -> None:
-        """Answer `code` to the next `times` calls whose path contains a text."""
-        self.refusals.append(Refusal(code, times, lambda _, path: containing in path, retry_after))
+    def refuse(self, code: int, times: int, *, retry_after: int = 0, method: str = "", containing: str = "") -> None:
+        """Answer `code` to the next `times` calls of a method (any: "") whose path contains a text."""
+
+        def matches(called: str, path: str) -> bool:
+            return method in ("", called) and containing in path
+
+        self.refusals.append(Refusal(code, times, matches, retry_after))
 
     def cut_now(self) -> int:
         """Cut every open connection; how many there were."""
@@ -45,6 +49,12 @@ class Faults:
         for refusal in self.refusals:
             if refusal.times > 0 and refusal.matches(method, path):
                 refusal.times -= 1
-                reasons = {429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 410: "Expired"}
+                reasons = {
+                    429: "TooManyRequests",
+                    500: "InternalError",
+                    503: "ServiceUnavailable",
+                    410: "Expired",
+                    409: "Conflict",
+                }
                 reason = reasons.get(refusal.code, "InternalError")
                 raise StatusError(refusal.code, reason, "refused by a test", retry=refusal.retry_after)

@@ -168,7 +168,7 @@ def apply(live: Json, stated: Json, by: Managed, maps: ListMaps, *, force: bool)
     earlier = next((each.fields for each in managed if each.key == by.key), set[Path]())
     shared = {path for each in others for path in each.fields}
     merged = _merge(live, stated, "", {**maps, **_OWNERS})
-    for path in sorted(earlier - wanted.keys() - shared, key=len, reverse=True):
+    for path in sorted(earlier - wanted.keys() - shared, key=len):  # an item of a list before what is in it
         _drop(merged, path)
     by.fields = set(wanted)
     return merged, [*others, by]

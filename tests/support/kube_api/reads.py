@@ -2,7 +2,9 @@
 
 import base64
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import orjson
 
@@ -42,7 +44,7 @@ def list_body(store: Store, route: Route, query: Mapping[str, str]) -> bytes:
 
 
 async def watch_lines(
-    store: Store, route: Route, query: Mapping[str, str], bookmark_seconds: float, force_bookmark: "Bookmarks"
+    store: Store, route: Route, query: Mapping[str, str], bookmark_seconds: float, open_watches: "Watches"
 ) -> AsyncIterator[bytes]:
     """Lines of a watch until its time is over. A version that is too old ends it with an ERROR event, as a server does
     that finds out after the headers are sent. Raises StatusError 400, 504 before the first line."""
@@ -60,30 +62,41 @@ async def watch_lines(
         if query.get("sendInitialEvents") == "true":
             yield _bookmark(route, position, initial=True)
     bookmarks = query.get("allowWatchBookmarks") in ("1", "true")
-    next_bookmark, forced = time.monotonic() + bookmark_seconds, force_bookmark.count
-    while (now := time.monotonic()) < end:
-        try:
-            events = store.after(route.type.id, position)
-        except StatusError as error:
-            yield b'{"type":"ERROR","object":%s}\n' % orjson.dumps(error.status())
-            return
-        lines = [line for event in events[:_MOST_EVENTS] for line in _told(route, event, matches)]
-        position = events[:_MOST_EVENTS][-1].revision if events else position
-        if bookmarks and (now >= next_bookmark or forced != force_bookmark.count) and len(events) <= _MOST_EVENTS:
-            position = store.revision
-            lines.append(_bookmark(route, position))
-            next_bookmark, forced = now + bookmark_seconds, force_bookmark.count
-        if lines:
-            yield b"".join(lines)
-        elif len(events) <= _MOST_EVENTS:
-            await store.wait(min(end, next_bookmark) - now if bookmarks else end - now)
+    next_bookmark, wished = time.monotonic() + bookmark_seconds, open_watches.bookmarks
+    with open_watches.one_more(route.type.plural):
+        while (now := time.monotonic()) < end:
+            try:
+                events = store.after(route.type.id, position)
+            except StatusError as error:
+                yield b'{"type":"ERROR","object":%s}\n' % orjson.dumps(error.status())
+                return
+            lines = [line for event in events[:_MOST_EVENTS] for line in _told(route, event, matches)]
+            position = events[:_MOST_EVENTS][-1].revision if events else position
+            if bookmarks and (now >= next_bookmark or wished != open_watches.bookmarks) and len(events) <= _MOST_EVENTS:
+                position = store.revision
+                lines.append(_bookmark(route, position))
+                next_bookmark, wished = now + bookmark_seconds, open_watches.bookmarks
+            if lines:
+                yield b"".join(lines)
+            elif len(events) <= _MOST_EVENTS:
+                await store.wait(min(end, next_bookmark) - now if bookmarks else end - now)
 
 
-class Bookmarks:
-    """A wish for a bookmark on every watch now."""
+class Watches:
+    """How many watches are open, by plural, and how often a bookmark was wished for on all of them."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.bookmarks = 0
+        self.open: Counter[str] = Counter()
+
+    @contextmanager
+    def one_more(self, plural: str) -> Generator[None]:
+        """Count a watch for as long as it is open."""
+        self.open[plural] += 1
+        try:
+            yield
+        finally:
+            self.open[plural] -= 1
 
 
 def _told(route: Route, event: Event, matches: Test) -> Iterator[bytes]:

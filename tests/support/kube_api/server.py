@@ -19,6 +19,7 @@ from support.kube_api.answers import Json, StatusError, bad_request, part, text
 from support.kube_api.calls import ADMIN_TOKEN, Users
 from support.kube_api.faults import Faults
 from support.kube_api.kinds import DEFAULT_TYPES, ResourceType
+from support.kube_api.kubeconfig import write_kubeconfig
 from support.kube_api.paths import Route, parse, verb_of
 from support.kube_api.store import Entry, Place, Store
 from support.kube_api.transport import watched
@@ -45,7 +46,7 @@ class KubeApi:
         self.store = Store()
         self.bookmark_seconds = bookmark_seconds
         self._registry = Registry(self.store)
-        self._bookmarks = reads.Bookmarks()
+        self.watches = reads.Watches()
         self._tls = tls
         self._port = 0
         self._runner: web.ServerRunner | None = None
@@ -97,7 +98,7 @@ class KubeApi:
 
     def bookmark(self) -> None:
         """Send a bookmark on every watch that wants them."""
-        self._bookmarks.count += 1
+        self.watches.bookmarks += 1
         self.store.announce()
 
     def kubeconfig(
@@ -130,6 +131,11 @@ class KubeApi:
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Take an object away at once, whatever finalizers it has."""
         self.store.remove(self.type_of(kind).id, (namespace, name))
+
+    def delete(self, kind: str, namespace: str, name: str) -> None:
+        """Delete an object as a client would: it stays while it has finalizers."""
+        type_ = self.type_of(kind)
+        self._registry.delete(Route(type_, type_.versions[0], namespace, name, ""), {})
 
     def get(self, kind: str, namespace: str, name: str) -> Json | None:
         """The object as it is."""
@@ -171,7 +177,8 @@ class KubeApi:
             return _json({"major": "1", "minor": "37", "gitVersion": "v1.37.0"})
         found = self._discovery(path.rstrip("/"), request.headers.get("Accept", ""))
         if found is not None:
-            return _json(found)
+            kind = discovery.CONTENT_TYPE if found["kind"] == "APIGroupDiscoveryList" else "application/json"
+            return web.Response(body=orjson.dumps(found), headers={"Content-Type": kind})
         route = parse(path, self.types)
         query = request.query
         verb = verb_of(request.method, route, query)
@@ -198,7 +205,7 @@ class KubeApi:
         return None
 
     async def _watch(self, request: web.BaseRequest, route: Route) -> web.StreamResponse:
-        lines = reads.watch_lines(self.store, route, request.query, self.bookmark_seconds, self._bookmarks)
+        lines = reads.watch_lines(self.store, route, request.query, self.bookmark_seconds, self.watches)
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         response.enable_chunked_encoding()
         started = False
@@ -268,22 +275,6 @@ class KubeApi:
         if route.subresource == "scale":
             return _json(scale.shown(entry.obj), code)
         return _bytes(entry.named(route.api_version, route.type.kind), code)
-
-
-def write_kubeconfig(path: Path, contexts: Mapping[str, tuple[str, str]], ca: Path | None = None) -> None:
-    """A kubeconfig with a context for each (url, token); the first is the current one."""
-    authority = {"certificate-authority": str(ca)} if ca else {}
-    config = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": {"server": url, **authority}} for name, (url, _) in contexts.items()],
-        "users": [{"name": name, "user": {"token": token}} for name, (_, token) in contexts.items()],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}} for name in contexts],
-        "current-context": next(iter(contexts)),
-    }
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(yaml.safe_dump(config))
-    temporary.replace(path)
 
 
 def _main(route: Route) -> Route:

@@ -28,6 +28,7 @@ from unit.muster_dra.problem_building import (
     every,
     exact,
     first,
+    held,
     outcome,
     slice_of,
     taint,
@@ -127,3 +128,18 @@ def test_all_tolerated_is_told_from_all_untolerated() -> None:
     slices = [slice_of(device("d0", taints=[taint("NoSchedule")]))]
     asked = claim(first("r", every("x"), every("y", tolerations=[{"operator": "Exists"}])))
     assert chosen(outcome(slices, asked)) == ["r/y=d0"]
+
+
+def test_a_list_that_must_come_first_keeps_equal_devices_from_being_exchanged() -> None:
+    """Without the gate a list is distinct from what follows it, and refused behind anything (found by fuzzing)."""
+    values = ("r2", ["x"], "r1", "r2", "r0")
+    slices = [slice_of(*(device(f"d{index}", attributes={"root": value}) for index, value in enumerate(values)))]
+    assert chosen(outcome(slices, claim(exact(count=4), distinct=[f"{A}/root"]))) == ["r=d1", "r=d2", "r=d3", "r=d4"]
+
+
+def test_shares_on_a_device_that_is_exclusive_now_tell_it_from_its_equals() -> None:
+    """What is left of it bars it from one request and not from the other (found by fuzzing)."""
+    slices = [slice_of(*(device(f"d{index}", capacity={"c": "4"}) for index in range(2)), device("d2"))]
+    asked = claim(exact("r", needs={"c": "-2"}), exact("s", count=2))
+    taken = [held("d1", shareID="x", consumedCapacity={"c": "1"})]
+    assert chosen(outcome(slices, asked, allocated=taken)) == ["r=d1", "s=d0", "s=d2"]

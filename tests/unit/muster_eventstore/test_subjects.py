@@ -24,6 +24,7 @@ from muster_eventstore.subjects import (
     parse_parked,
     parse_timer,
     replayed_filter,
+    sole_filter,
     stream_of,
     unescape,
 )
@@ -55,6 +56,7 @@ def test_an_event_subject_is_parsed_to_what_made_it(context: str, cluster: str, 
     assert matches(event_filter(context), subject)
     assert matches(event_filter(context, cluster), subject)
     assert matches(event_filter(context, cluster, kind), subject) == bool(ids)
+    assert matches(sole_filter(context, kind), subject) == (not ids)
     assert not matches(event_filter(context, cluster + "x"), subject)
 
 

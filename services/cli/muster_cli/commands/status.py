@@ -1,7 +1,7 @@
 """`muster status`: is everything running, and what does it hold?"""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import typer
@@ -11,6 +11,7 @@ from muster.api.inventory.v1 import inventory_service_pb2 as inventory_pb
 from muster.api.matcher.v1 import matcher_service_pb2 as matcher_pb
 from muster.api.provisioner.v1 import provisioner_service_pb2 as provisioner_pb
 from muster.events.inventory.v1.inventory_pb2 import PoolState
+from muster.events.observed.v1.observed_pb2 import SEVERITY_WARNING
 from muster_cli.console import Output, print_document, print_table, stdout
 from muster_cli.exits import ExitStatus, UserError
 from muster_cli.live import clients
@@ -97,8 +98,19 @@ def _inventory(addresses: Addresses, cluster: str, answer: Answer) -> None:
         "pools": _counts(pools),
         "node groups": ", ".join(f"{g.name} {g.current_size}/{g.max_size}" for g in groups.node_groups) or "none",
     }
-    if problems:
-        answer.facts["refused inputs"] = f"{len(problems)}, the first: {problems[0].source}: {problems[0].reason}"
+    answer.facts |= problem_facts(problems)
+
+
+def problem_facts(problems: Iterable[inventory_pb.ProblemView]) -> dict[str, str]:
+    """How many inputs were refused, whatever the number of their faults, and how many were taken with warnings."""
+    refused: dict[tuple[str, str], str] = {}
+    warned: dict[tuple[str, str], str] = {}
+    for problem in problems:
+        told = warned if problem.severity == SEVERITY_WARNING else refused
+        sentence = ": ".join(part for part in (problem.source, problem.field, problem.reason) if part)
+        told.setdefault((problem.source, problem.object), sentence)
+    counted = {"refused inputs": refused, "inputs with warnings": warned}
+    return {name: f"{len(told)}, the first: {next(iter(told.values()))}" for name, told in counted.items() if told}
 
 
 def _matcher(addresses: Addresses, cluster: str, answer: Answer) -> None:

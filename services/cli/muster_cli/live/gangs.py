@@ -44,7 +44,7 @@ def print_gangs(gangs: Sequence[GangView]) -> None:
                 str(gang.pod_count),
                 str(gang.bound_pods),
                 str(gang.attempt),
-                str(sum(order.count for order in gang.orders if order.state != "cancelled")),
+                str(sum(len(order.nodes) for order in gang.orders if order.state != "cancelled")),
                 f"{gang.cost:g}",
                 gang.message,
             )
@@ -60,6 +60,22 @@ def print_gang(gang: GangView) -> None:
     if gang.placements:
         stdout.print()
         print_placements(gang.placements)
+    for line in plan_lines(gang):
+        stdout.print(line, markup=False, soft_wrap=True)
+
+
+def plan_lines(gang: GangView) -> list[str]:
+    """What the plan says beside its placements: pods without a place, what is assumed, what must be pinned."""
+    lines: list[str] = []
+    if gang.unplaced:
+        left = ", ".join(f"{member.pod_set}-{member.index}" for member in gang.unplaced)
+        lines.append(f"without a place, for they are beyond the minimum: {left}")
+    lines += [f"to be verified on arrival: {assumption}" for assumption in gang.assumptions]
+    if gang.pins:
+        count = f"{len(gang.pins)} pods" if len(gang.pins) != 1 else "1 pod"
+        pinned = gang.details.get("muster.dev/pins", f"{count}; how is told with the offer")
+        lines.append(f"kube-scheduler must be told: {pinned}")
+    return lines
 
 
 def print_state(gang: GangView) -> None:

@@ -1,5 +1,6 @@
 """The stream `observed` over an event store."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -11,14 +12,13 @@ from muster_cluster_watcher.domain.facts import Known
 from muster_cluster_watcher.domain.observations import Observation
 from muster_cluster_watcher.wire.observed import CONTEXT, from_wire, subject_of, to_wire
 from muster_eventstore import (
-    Cause,
     Codec,
     Decoded,
     Draft,
+    EventMeta,
     EventStore,
     InvalidSubject,
     StoredMessage,
-    caused,
     derived_id,
     event_filter,
     parse_event,
@@ -27,6 +27,7 @@ from muster_servicekit.clock import Clock
 from muster_types import ClusterId
 
 SOURCE = "/muster/cluster-watcher"
+_TOGETHER = 500  # observations of one commit
 log = structlog.get_logger("muster.watcher")
 
 
@@ -51,11 +52,24 @@ class StoredObservations:
         return known
 
     async def publish(self, cluster: ClusterId, observations: Sequence[Observation]) -> None:
-        """Store in order, hundreds with one commit."""
-        if not observations:
-            return
+        """Store in order, hundreds with one commit; the next hundreds are written while one is flushed to the disk."""
         time = self._clock.now()
-        drafts = [self._draft(cluster, observation, time) for observation in observations]
+        sending: asyncio.Task[None] | None = None
+        try:
+            for start in range(0, len(observations), _TOGETHER):
+                part = observations[start : start + _TOGETHER]
+                drafts = [self._draft(cluster, observation, time) for observation in part]
+                if sending is not None:
+                    await sending
+                sending = asyncio.create_task(self._store_part(drafts))
+                await asyncio.sleep(0)  # let it begin
+            if sending is not None:
+                await sending
+        finally:
+            if sending is not None and not sending.done():
+                sending.cancel()
+
+    async def _store_part(self, drafts: Sequence[Draft]) -> None:
         await self._store.publish_all(drafts)
         for draft in drafts:
             self._last_ids[draft.subject] = draft.meta.id
@@ -77,8 +91,9 @@ class StoredObservations:
         message = to_wire(observation, time)
         type_name = message.DESCRIPTOR.full_name
         subject = subject_of(cluster, observation)
-        before = self._last_ids.get(str(subject), "")
-        cause = Cause.first(derived_id(before, str(subject), type_name))
+        written = str(subject)
+        id = derived_id(self._last_ids.get(written, ""), written, type_name)
         name = "/".join(part for part in (subject.kind, *subject.ids) if part)
-        meta = caused(cause, derived_id(cause.id), type=type_name, source=SOURCE, subject=name, time=time)
-        return Draft(str(subject), message.SerializeToString(deterministic=True), meta)
+        # An observation follows from nothing but the cluster, so readers take its own id for both; headers cost time.
+        meta = EventMeta(id, type_name, SOURCE, name, time, correlation_id="", causation_id="")
+        return Draft(written, message.SerializeToString(deterministic=True), meta)

@@ -1,6 +1,7 @@
 """Observations <-> muster.events.observed.v1."""
 
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
 
 from google.protobuf.message import Message
@@ -45,8 +46,7 @@ def subject_of(cluster: ClusterId, observation: Observation) -> EventSubject:
 
 def to_wire(observation: Observation, time: datetime) -> Message:
     """The message of an observation made at `time`."""
-    at = Timestamp()
-    at.FromDatetime(time)
+    at = _stamp(time)
     match observation:
         case ObjectObserved(fact):
             return observed_pb2.ObjectObserved(
@@ -107,6 +107,14 @@ def from_wire(message: Message, ids: tuple[str, ...]) -> Observation | None:
             return SyncCompleted(Origin(ids[0]), message.object_count, message.problem_count)
         case _:
             return None
+
+
+@lru_cache(16)
+def _stamp(time: datetime) -> Timestamp:
+    """Shared by the messages of a batch, which copy it."""
+    at = Timestamp()
+    at.FromDatetime(time)
+    return at
 
 
 def _object_subject(cluster: ClusterId, key: ObjectKey) -> EventSubject:

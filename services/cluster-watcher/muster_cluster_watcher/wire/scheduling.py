@@ -38,7 +38,7 @@ def _pod_group(obj: Json) -> Json:
     if reference:
         names = {
             "workloadName": reference.get("workloadName"),
-            "templateName": reference.get("podGroupTemplateName") or reference.get("templateName"),
+            "templateName": reference.get("podGroupTemplateName"),
         }
         spec["workloadRef"] = {name: value for name, value in names.items() if value is not None}
     shaped: dict[str, object] = {**obj, "apiVersion": _CURRENT, "spec": spec}

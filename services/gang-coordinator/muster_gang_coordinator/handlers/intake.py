@@ -11,6 +11,7 @@ from muster_eventstore import Cause, derived_id
 from muster_gang_coordinator.domain.commands import CancelGang, RecordMemberBind, RequestGang
 from muster_gang_coordinator.domain.observed import PodSeen, RequestSeen
 from muster_gang_coordinator.domain.requests import GangSpec, gang_id_of, plan_intake
+from muster_gang_coordinator.domain.requests import Intake as Choice
 from muster_gang_coordinator.domain.states import Received
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import Desk
@@ -71,8 +72,10 @@ class Intake:
             )
         if spec.defects:
             raise Invalid(spec.defects[0].sentence)
-        fresh = gang_id_of(cluster, key.namespace, key.name, uid) if earlier is None else earlier.gang_id
         cause = Cause.first(derived_id("request", cluster, request_id, spec.content_hash))
+        if earlier is not None:  # a repeat stays with its gang: that may be over, and a later attempt at work
+            return await self._hand_in(cluster, Choice(earlier.gang_id), spec, request_id, cause)
+        fresh = gang_id_of(cluster, key.namespace, key.name, uid)
         return await self._take(cluster, fresh, spec, request_id, cause)
 
     async def settle(self, cluster: ClusterId) -> None:
@@ -141,7 +144,10 @@ class Intake:
         await self._take(cluster, fresh, spec, seen.uid, cause)
 
     async def _take(self, cluster: ClusterId, fresh: GangId, spec: GangSpec, request_id: str, cause: Cause) -> Taken:
-        plan = plan_intake(fresh, spec, self._gangs.siblings(cluster, spec.workload_key))
+        choice = plan_intake(fresh, spec, self._gangs.siblings(cluster, spec.workload_key))
+        return await self._hand_in(cluster, choice, spec, request_id, cause)
+
+    async def _hand_in(self, cluster: ClusterId, plan: Choice, spec: GangSpec, request_id: str, cause: Cause) -> Taken:
         command = RequestGang(plan.gang_id, spec, request_id, self._now())
         outcome = await self._desk.tell(cluster, plan.gang_id, command, cause.step("request"))
         for older in plan.superseded:

@@ -1,5 +1,6 @@
 """Kubernetes JSON to values: versions, defaults, and what is refused with its field and reason."""
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -75,6 +76,16 @@ def test_v1alpha3_has_bare_quantities() -> None:
 
 def test_equal_device_lists_are_one_object() -> None:
     assert parse_slice(V1).devices is parse_slice(with_spec(nodeName="n2")).devices
+
+
+def test_what_only_looks_equal_as_json_is_not_taken_for_a_list_seen_before() -> None:
+    seen = with_spec(devices=[{"name": "d", "attributes": {"since": {"string": "2026-01-01"}}}])
+    assert parse_slice(seen).devices[0].attributes["since"].value == "2026-01-01"
+    with pytest.raises(InvalidObject):
+        parse_slice(with_spec(devices=[{"name": "d", "attributes": {"since": {"string": date(2026, 1, 1)}}}]))
+    parse_slice(with_spec(devices=[{"name": "d", "attributes": {"since": {"int": None}}}]))
+    with pytest.raises(InvalidObject):
+        parse_slice(with_spec(devices=[{"name": "d", "attributes": {"since": {"int": float("nan")}}}]))
 
 
 def test_a_flat_request_of_v1beta1_is_an_exact_one() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 DEFAULT_TIMEOUT = timedelta(seconds=5)
 _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|h|m|s)", re.ASCII)
@@ -25,17 +25,23 @@ def _duration(value: object) -> object:
     return timedelta(seconds=sum(float(number) * _SECONDS[unit] for number, unit in parts))
 
 
+def _above_zero(value: timedelta) -> timedelta:
+    if value <= timedelta(0):
+        raise ValueError("write a time above 0, for example 5s")
+    return value
+
+
 class Endpoint(BaseModel):
     """`address` is host:port; the files are PEM. With `cert` both sides show certificates and the server's must be
     issued for the host part; without it the connection is plain (group-capacity §5.2)."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    address: Annotated[str, Field(pattern=r"^(\[[0-9a-fA-F:.%]+\]|[^:\s/]+):\d{1,5}$")]
+    address: Annotated[str, Field(pattern=r"^(\[[^\]\s]+\]|[^:\s/\[\]]+):\d{1,5}$")]
     key: Path | None = None
     cert: Path | None = None
     cacert: Path | None = None
-    grpc_timeout: Annotated[timedelta, BeforeValidator(_duration), Field(gt=timedelta(0))] = DEFAULT_TIMEOUT
+    grpc_timeout: Annotated[timedelta, BeforeValidator(_duration), AfterValidator(_above_zero)] = DEFAULT_TIMEOUT
 
     @model_validator(mode="after")
     def _whole(self) -> "Endpoint":

@@ -21,7 +21,7 @@ class ExternalGroup(BaseModel):
 
     type: Literal["externalgrpc"] = "externalgrpc"
     provider: str = DEFAULT_PROVIDER
-    address: Annotated[str, Field(pattern=r"^$|^(\[[0-9a-fA-F:.%]+\]|[^:\s/]+):\d{1,5}$")] = ""
+    address: Annotated[str, Field(pattern=r"^$|^(\[[^\]\s]+\]|[^:\s/\[\]]+):\d{1,5}$")] = ""
     id: str = ""
     settle_seconds: Annotated[float, Field(gt=0)] = 30
     order_limit_seconds: Annotated[float, Field(gt=0)] | None = None
