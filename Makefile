@@ -5,7 +5,7 @@ BIN := .venv/bin
 CORPUS ?= $(or $(MUSTER_CORPUS),../shared/corpus)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo up test check fmt proto conformance fuzz bench manifests-check clean
+.PHONY: help setup dev demo up test check fmt proto conformance fuzz bench lock clean
 
 help: ## what can be made here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -68,7 +68,7 @@ bench: dev ## the figures of architecture §9 with machine and input size
 	@cd tests && ../$(BIN)/python -m bench.plan.growth --quick
 	@cd tests && ../$(BIN)/python -m bench.plan.fragmentation
 
-lock: | .venv/uv.stamp
+lock: | .venv/uv.stamp ## pin every package again, with hashes
 	$(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra embedded pyproject.toml -o requirements.lock
 	$(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra embedded --extra dev pyproject.toml -o requirements-dev.lock
 

@@ -19,6 +19,7 @@ from muster_cli.live.gangs import print_state
 from muster_cli.live.timeline import follow
 from muster_cli.offline.dumps import read_dump
 from muster_cli.options import DEFAULT_CLUSTER
+from muster_servicekit.embedded_nats import EmbeddedNats
 
 EXAMPLES = Path("examples")
 
@@ -33,6 +34,8 @@ def demo(
     """Start everything, load an H100 fleet, and tell three stories; exit status 0 when all end as told."""
     if not (examples / "fleet").is_dir():
         raise UserError(f"{examples / 'fleet'} is not there; run it from the project's root, or give --examples")
+    if EmbeddedNats.running_at(state / "nats") is not None:
+        raise UserError(f"a Muster runs on {state} already; stop it, or give this demo another --state")
     _empty(state)
     stdout.print("[bold]Muster demo[/]: starting NATS, five services and a simulated cloud in one process …")
     with Child(state, [examples / "fleet"]) as child:
@@ -97,7 +100,7 @@ def _print_places(addresses: Addresses, state: Path) -> None:
         "  muster gang list                  then: muster gang show GANG --history\n"
         "  muster events --gang GANG         every decision with its cause\n"
         "  muster events --replay --compare  the same state from the events alone\n"
-        "  muster audit examples/fleet       why pods are pending; needs no service\n"
+        "  muster audit examples             why it is pending, fleet and stories together; needs no service\n"
         "  (muster is .venv/bin/muster)\n",
         markup=False,
         soft_wrap=True,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from muster_cli.console import Output, print_document, print_json, print_table, stderr, stdout
-from muster_cli.exits import UserError
+from muster_cli.exits import ExitStatus, UserError
 from muster_cli.live.addresses import Addresses, default_state
 from muster_cli.live.journal import EVENT_STREAMS, Entry, entries, follow, recorded
 from muster_cli.live.store import run_on_store
@@ -69,6 +69,8 @@ def events(
     if replay:
         _replay(addresses, cluster, compared=against_services)
         return
+    if against_services:
+        raise UserError("--compare goes with --replay: `muster events --replay --compare`")
     streams = tuple(stream or DECISIONS)
     if unknown := sorted(set(streams) - set(EVENT_STREAMS)):
         raise UserError(f"no stream {unknown[0]!r}; choose of {', '.join(EVENT_STREAMS)}")
@@ -85,9 +87,11 @@ def events(
         found = [entry for name in streams async for entry in _entries(store, name, wanted)]
         return sorted(found, key=lambda entry: (entry.time, entry.stream, entry.sequence))[-last:]
 
-    _print(run_on_store(addresses, use), output)
+    found = run_on_store(addresses, use)
+    _print(found, output)
     if follow_stream:
         _follow(addresses, streams[0], wanted, output)
+    raise typer.Exit(ExitStatus.YES if found else ExitStatus.NO)
 
 
 async def _entries(store: JetStreamStore, stream: str, wanted: Filter) -> AsyncGenerator[Entry, None]:

@@ -38,16 +38,17 @@ def _client(addresses: Addresses, service: ServiceName, stub: StubFactory[Stub_c
         try:
             yield stub(channel)
         except grpc.RpcError as error:
-            raise _sentence(error, service, address) from error
+            raise _sentence(error, service, address, addresses) from error
 
 
-def _sentence(error: grpc.RpcError, service: ServiceName, address: str) -> UserError:
+def _sentence(error: grpc.RpcError, service: ServiceName, address: str, addresses: Addresses) -> UserError:
     if not isinstance(error, grpc.Call):
         return UserError(f"{service.value} at {address}: {error}", ExitStatus.UNREACHABLE)
     code = error.code()
     if code is grpc.StatusCode.UNAVAILABLE:
         return UserError(
-            f"{service.value} does not answer at {address}; start it with `muster up`, or name its address in "
+            f"{service.value} does not answer at {address}; start it with `muster up`, "
+            f"name its state directory by --state or MUSTER_STATE_DIR (now {addresses.state}), or its address by "
             f"MUSTER_{service.value.replace('-', '_').upper()}_ADDRESS",
             ExitStatus.UNREACHABLE,
         )

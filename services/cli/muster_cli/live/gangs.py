@@ -96,7 +96,7 @@ def print_state(gang: GangView) -> None:
 def print_placements(placements: Sequence[Placement]) -> None:
     """Pods, nodes and devices."""
     print_table(
-        ("POD", "NODE", "DEVICES"),
+        ("PLANNED MEMBER", "NODE", "DEVICES"),
         [(f"{p.pod_set}-{p.index}", target_name(p), planned_devices(p.claims)) for p in placements],
         empty="no member has a place",
     )
