@@ -8,6 +8,7 @@ from muster_kubeapi.errors import AccessInvalid, Expired, KubeError, NotServed, 
 from muster_kubeapi.following import Pace, Trouble, follow
 from muster_kubeapi.listing import Page, list_pages
 from muster_kubeapi.objects import Conflict, Missing, PatchForm, apply, create, delete, get, patch, replace
+from muster_kubeapi.parsing import collector_paused
 from muster_kubeapi.resources import Json, Resource, Target
 from muster_kubeapi.settings import KubeSettings
 from muster_kubeapi.watching import Change, Changes, watch_changes
@@ -43,6 +44,7 @@ __all__ = [
     "Unsure",
     "Wanted",
     "apply",
+    "collector_paused",
     "create",
     "delete",
     "describe",

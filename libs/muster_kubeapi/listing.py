@@ -8,6 +8,7 @@ import orjson
 
 from muster_kubeapi.client import KubeClient
 from muster_kubeapi.errors import Expired, Unreachable
+from muster_kubeapi.parsing import parse_json
 from muster_kubeapi.resources import Json, Resource
 
 _PAGE_BYTES = 4 * 2**20  # larger pages make the next one smaller: parsed JSON takes several times its bytes
@@ -63,7 +64,7 @@ async def _pages(client: KubeClient, resource: Resource, limit: int, label_selec
 
 def _read(resource: Resource, body: bytes) -> tuple[list[Json], str, str]:
     try:
-        parsed: object = orjson.loads(body)
+        parsed = parse_json(body)
     except orjson.JSONDecodeError as error:
         raise Unreachable(f"GET {resource.path}: the answer is no JSON: {error}") from error
     listed = cast("dict[str, object]", parsed) if isinstance(parsed, dict) else {}

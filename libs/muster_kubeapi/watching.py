@@ -9,6 +9,7 @@ import orjson
 
 from muster_kubeapi.client import KubeClient
 from muster_kubeapi.errors import Status, Unreachable
+from muster_kubeapi.parsing import collector_paused
 from muster_kubeapi.resources import Json, Resource
 
 
@@ -61,7 +62,9 @@ def read_lines(resource: Resource, lines: bytes) -> Changes | None:
     Unreachable for a line that is no event."""
     changes: list[Change] = []
     version = ""
-    for kind, obj in _events(resource, lines):
+    with collector_paused():
+        events = list(_events(resource, lines))
+    for kind, obj in events:
         if kind == "ERROR":
             raise Status.of(obj).error(f"watch of {resource}")
         metadata = obj.get("metadata")

@@ -44,7 +44,8 @@ class Settings(KubeSettings, ClusterDirSettings):
     cluster_source: SourceKind = SourceKind.DIRECTORY
     cluster_writes: bool = Field(default=True, description="whether anything is written to a cluster")
     holds: Annotated[tuple[Hold, ...], NoDecode] = Field(
-        default=tuple(Hold), description="what is held in a live cluster: scale-down, devices, requests; - for nothing"
+        default=(Hold.SCALE_DOWN, Hold.DEVICES),
+        description="what is held in a live cluster: scale-down, devices, requests; - for nothing",
     )
     template_wait: float = Field(default=60.0, gt=0)
     node_deadline: float = Field(default=900.0, gt=0)

@@ -9,7 +9,7 @@ from typing import cast
 from contract.driver.api_server import NODES, Cluster, Hand, api_server, condition, finalizers, with_conditions
 from muster_kubeapi import Json, Resource, Target, delete
 from muster_provisioner.ports import DeclaredGroup
-from muster_servicekit.clock import FakeClock
+from muster_servicekit.clock import Clock
 from muster_types import NodeGroupName
 
 API = "cluster.x-k8s.io"
@@ -157,7 +157,7 @@ def a_clusterapi_group(kind: str, **driver: object) -> DeclaredGroup:
 
 @asynccontextmanager
 async def clusterapi_cluster(
-    path: Path, kind: str, clock: FakeClock, *, pool_machines: bool = False
+    path: Path, kind: str, clock: Clock, *, pool_machines: bool = False
 ) -> AsyncGenerator[tuple[Cluster, FakeClusterApi]]:
     """A management cluster whose workload cluster has two nodes of the group."""
     async with api_server(path) as cluster:

@@ -9,13 +9,13 @@ from typing import cast
 from contract.driver.api_server import EVENTS, NODES, Cluster, Hand, api_server, condition, finalizers, with_conditions
 from muster_kubeapi import Json, Resource, Target, delete
 from muster_provisioner.ports import DeclaredGroup
+from muster_servicekit.clock import Clock
 from muster_types import NodeGroupName
 
 CLAIMS = Resource("karpenter.sh", "v1", "nodeclaims", "NodeClaim", namespaced=False)
 FINALIZER = "karpenter.sh/termination"
 GROUP = NodeGroupName("h100-karpenter")
 NODE_CLASS = {"group": "test.example.com", "kind": "TestNodeClass", "name": "gpu"}
-_TRUE_SINCE = "2026-01-01T00:00:05Z"
 
 
 def always(_: Json) -> bool:
@@ -28,6 +28,7 @@ class FakeKarpenter:
     node; `publishes` whether its devices' drivers ever do."""
 
     cluster: Cluster
+    clock: Clock
     has_stock: Callable[[Json], bool] = always
     joins: Callable[[Json], bool] = always
     publishes: Callable[[Json], bool] = always
@@ -92,7 +93,7 @@ class FakeKarpenter:
                 "status": {"conditions": [condition("Ready", "True")]},
             },
         )
-        registered = condition("Registered", "True", since=_TRUE_SINCE)
+        registered = condition("Registered", "True", since=self.clock.now().isoformat())
         waiting = condition("Initialized", "Unknown", "NodeNotReady", "the node is not ready")
         conditions = with_conditions(claim, registered, waiting)
         return await self._status(claim, {"nodeName": node, "conditions": conditions})
@@ -159,7 +160,7 @@ def labels(obj: Json) -> Json:
 
 
 @asynccontextmanager
-async def karpenter_cluster(path: Path) -> AsyncGenerator[tuple[Cluster, FakeKarpenter]]:
+async def karpenter_cluster(path: Path, clock: Clock) -> AsyncGenerator[tuple[Cluster, FakeKarpenter]]:
     """A ready node class, Karpenter, and two machines that somebody else claimed for the group."""
     async with api_server(path) as cluster:
         node_class = {"kind": "TestNodeClass", "metadata": {"name": "gpu"}}
@@ -168,7 +169,7 @@ async def karpenter_cluster(path: Path) -> AsyncGenerator[tuple[Cluster, FakeKar
             spec = {"nodeClassRef": NODE_CLASS, "requirements": []}
             metadata = {"name": name, "labels": {"muster.dev/node-group": GROUP}}
             cluster.api.put({"kind": "NodeClaim", "metadata": metadata, "spec": spec})
-        karpenter = FakeKarpenter(cluster)
+        karpenter = FakeKarpenter(cluster, clock)
         cluster.controllers.append(karpenter)
         await cluster.settle()
         try:

@@ -189,7 +189,7 @@ async def opened(name: str, path: Path, stock: int) -> AsyncGenerator[Provider]:
             async with serving(path, group) as served:
                 yield GrpcProvider(served)
         case "karpenter":
-            async with karpenter_cluster(path) as (cluster, karpenter):
+            async with karpenter_cluster(path, clock) as (cluster, karpenter):
                 karpenter.has_stock = Stock(stock)
                 yield KarpenterProvider(cluster, karpenter, clock, Rounds(cluster, clock))
         case _:

@@ -54,7 +54,7 @@ class SecondOrderRunsOut:
 async def karpenter_rig(path: Path, *, upkeep: bool = True, **driver: object) -> AsyncGenerator[KarpenterRig]:
     """A driver on a cluster with Karpenter; without upkeep its own loop does not run."""
     clock = FakeClock()
-    async with karpenter_cluster(path) as (cluster, karpenter), cluster.client("muster-provisioner") as client:
+    async with karpenter_cluster(path, clock) as (cluster, karpenter), cluster.client("muster-provisioner") as client:
         made = KarpenterDriver(client, clock)
         assert made.declare(a_karpenter_group(**driver)) is None
         if not upkeep:

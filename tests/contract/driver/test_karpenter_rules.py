@@ -61,10 +61,7 @@ async def test_a_claim_is_made_by_the_rules_for_foreign_claims(rig: KarpenterRig
         {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["zone-a"]},
         {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]},
     ]
-    assert annotations(second) == {
-        "karpenter.sh/do-not-disrupt": "true",
-        "cluster-autoscaler.kubernetes.io/scale-down-disabled": "true",
-    }
+    assert annotations(second) == {"karpenter.sh/do-not-disrupt": "true"}
     assert (labels(second)["muster.dev/ordinal"], second["spec"]) == ("5", spec)
 
 

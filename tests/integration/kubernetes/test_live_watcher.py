@@ -8,6 +8,7 @@ import pytest
 from integration.kubernetes.following import a_node, until
 from integration.kubernetes.watching import last_sequence, running, settings, shown, told, verbs, wait_shown
 from muster.events.observed.v1 import observed_pb2 as pb
+from muster_cluster_watcher.settings import SourceKind
 from muster_eventstore import JetStreamStore
 from muster_kube import KINDS
 from muster_kubeapi import Json
@@ -132,6 +133,19 @@ async def test_another_cluster_behind_the_same_name_is_listed(
         other.put(a_node("n2"))
         async with running(chosen):
             await wait_shown(store, ["Node/n2"])
+
+
+async def test_a_cluster_that_was_a_directory_meanwhile_is_listed(
+    streams_url: str, store: JetStreamStore, api: KubeApi, tmp_path: Path
+) -> None:
+    chosen = settings(streams_url, tmp_path, api.kubeconfig(tmp_path / "config"))
+    api.put(a_node("n1"))
+    async with running(chosen):
+        await until(lambda: any((tmp_path / "state" / "snapshots").glob("*watcher*")), "a cursor is kept")
+    async with running(chosen.model_copy(update={"cluster_source": SourceKind.DIRECTORY})):
+        await wait_shown(store, [])
+    async with running(chosen):
+        await wait_shown(store, ["Node/n1"])
 
 
 async def test_connections_that_break_all_the_time_a_restart_and_a_compaction_lose_nothing(

@@ -57,8 +57,8 @@ class Running:
 
 
 @asynccontextmanager
-async def running_provisioner(nats_url: str, state_dir: Path) -> AsyncIterator[Running]:
-    """Started, and stopped as by a signal."""
+async def running_provisioner(nats_url: str, state_dir: Path, **more: object) -> AsyncIterator[Running]:
+    """Started with more settings than the usual ones, and stopped as by a signal."""
     runtime = Runtime("provisioner", grace=2)
     settings = Settings(
         nats_url=nats_url,
@@ -67,6 +67,7 @@ async def running_provisioner(nats_url: str, state_dir: Path) -> AsyncIterator[R
         stop_grace=2,
         order_poll=timedelta(milliseconds=100),
         order_declaration_wait=timedelta(seconds=1),
+        **more,  # pyright: ignore[reportArgumentType] -- settings by name
     )
     built = await build(runtime, settings)
     task = asyncio.create_task(runtime.run())
@@ -83,7 +84,7 @@ async def running_provisioner(nats_url: str, state_dir: Path) -> AsyncIterator[R
 class ProvisionerProcess:
     """`python -m muster_provisioner` as a process of its own."""
 
-    def __init__(self, nats_url: str, state_dir: Path) -> None:
+    def __init__(self, nats_url: str, state_dir: Path, **more: str) -> None:
         self._state_dir = state_dir
         environment = {
             **os.environ,
@@ -91,6 +92,7 @@ class ProvisionerProcess:
             "MUSTER_STATE_DIR": str(state_dir),
             "MUSTER_GRPC_LISTEN": "127.0.0.1:0",
             "MUSTER_ORDER_POLL": "PT0.1S",
+            **more,
         }
         self._process = subprocess.Popen([sys.executable, "-m", "muster_provisioner"], env=environment)
 

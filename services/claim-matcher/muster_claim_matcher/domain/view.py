@@ -146,7 +146,7 @@ def _to_booking(gang: GangId, holding: Holding, snapshot: Snapshot) -> PlannedBo
             )
             for member in booking.members
         ),
-        pending=() if booking.confirmed else _pending(gang, booking, snapshot),
+        pending=_pending(gang, booking, snapshot),
     )
 
 
@@ -162,7 +162,8 @@ def shown_nodes(gang: GangId, booking: Booking, snapshot: Snapshot) -> dict[str,
 
 
 def _pending(gang: GangId, booking: Booking, snapshot: Snapshot) -> tuple[GroupOrder, ...]:
-    """Ordered nodes that no group counts yet, because the cluster does not show them."""
+    """Ordered nodes that no group counts, because the cluster does not show them: not yet, or, of a gang on its way
+    out, no more. The ledger counts them until the release, so the planner must."""
     shown = shown_nodes(gang, booking, snapshot)
     open_orders = [
         GroupOrder(NodeGroupName(order.group), order.count - shown.get(order.group, 0)) for order in booking.orders

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 from muster_cluster_watcher.adapters.directory import DirectorySource
 from muster_cluster_watcher.adapters.kubernetes_cursor import Cursors
-from muster_cluster_watcher.adapters.kubernetes_image import ClusterImage
+from muster_cluster_watcher.adapters.kubernetes_image import ORIGIN, ClusterImage
 from muster_cluster_watcher.adapters.kubernetes_watches import LiveOptions, Watches
 from muster_cluster_watcher.domain.facts import Known
 from muster_cluster_watcher.ports import Shown
@@ -43,7 +43,9 @@ class KubernetesSource:
             raise PermanentError("CLUSTER_ACCESS", f"cluster {self._cluster!r}: {error}") from error
         image = ClusterImage((kind for kind in KINDS if kind not in self._options.skipped), known)
         watches = Watches(self._cluster, self._client, self._options, image, self._declared)
-        watches.start(await self._cursors.load(self._cluster, identity))
+        # Where another source has written to the stream too, nobody knows whether it was before or after the cursor.
+        alone = not known.syncs.keys() - {ORIGIN}
+        watches.start(await self._cursors.load(self._cluster, identity) if alone else {})
         next_save = 0.0
         try:
             while True:

@@ -31,6 +31,7 @@ from muster_kubeapi import (
     Unreachable,
     Unsure,
     Wanted,
+    collector_paused,
     discover,
     follow,
 )
@@ -171,7 +172,8 @@ class Watches:
                 async for each in told:
                     match each:
                         case Page(items, first, version):
-                            found = [read_object(resource, obj, fact_bytes=options.fact_bytes) for obj in items]
+                            with collector_paused():
+                                found = [read_object(resource, obj, fact_bytes=options.fact_bytes) for obj in items]
                             self._image.page(kind, found, first=first, version=version)
                             if version:
                                 _LISTS.labels(self._cluster, kind).inc()

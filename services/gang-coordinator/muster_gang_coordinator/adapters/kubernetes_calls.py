@@ -15,7 +15,6 @@ from muster_kubeapi import (
     Expired,
     KubeClient,
     Lacking,
-    NotServed,
     Refused,
     Resource,
     Served,
@@ -96,12 +95,12 @@ def in_our_words(api: ClusterApi) -> Generator[None]:
     """KubeErrors as TransientError, which is tried again, or PermanentError."""
     try:
         yield
-    except NotServed as error:
-        api.forget()
-        raise TransientError(f"cluster {api.cluster!r}: {error}") from error
     except (Unreachable, AccessInvalid, Expired) as error:
         raise TransientError(f"cluster {api.cluster!r}: {error}") from error
     except Refused as error:
+        if error.status == 404:  # a kind that is served no more, or in another version: an object that is gone is none
+            api.forget()
+            raise TransientError(f"cluster {api.cluster!r}: {error}") from error
         if error.status in (401, 403):
             # An operator may allow it at any time, and a capacity that is there must then be told of.
             log.warning("the cluster forbids a call; allow it to this service", cluster=api.cluster, reason=str(error))

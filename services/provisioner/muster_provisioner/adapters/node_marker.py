@@ -1,4 +1,4 @@
-"""Marking nodes: labels for gang, order, group and ordinal, the reservation, and a word to the Cluster Autoscaler."""
+"""Marking nodes: labels that name gang, order, group and ordinal, and the reservation."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,8 @@ from muster_provisioner.ports import NodeMark
 from muster_types import NodeName, ObjectKey
 
 Json = Mapping[str, object]
-# Capacity that waits for its gang looks unneeded to the Cluster Autoscaler (rule N-1.10, trap T43).
-SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+# Names the order that a node was marked for. Unlike the labels it stays when the reservation is lifted.
+MARKED = "muster.dev/marked-for"
 _ATTEMPTS = 10
 
 
@@ -67,8 +67,8 @@ class ApiMarker:
 
 def marked(node: Json, mark: NodeMark) -> Json | None:
     """The changed parts of a node, whole; None when it was marked before."""
-    metadata, labels = _at(node, "metadata"), _at(_at(node, "metadata"), "labels")
-    if GANG in labels:
+    labels, annotations = _at(_at(node, "metadata"), "labels"), _at(_at(node, "metadata"), "annotations")
+    if MARKED in annotations:
         return None
     taints = cast("Sequence[Json]", _at(node, "spec").get("taints") or ())
     reservation = {"key": GANG, "value": mark.gang, "effect": "NoSchedule"}
@@ -81,7 +81,7 @@ def marked(node: Json, mark: NodeMark) -> Json | None:
                 NODE_GROUP: mark.group,
                 ORDINAL: str(mark.ordinal),
             },
-            "annotations": {**_at(metadata, "annotations"), SCALE_DOWN_DISABLED: "true"},
+            "annotations": {**annotations, MARKED: mark.order},
         },
         "spec": {"taints": [*taints, reservation]},
     }

@@ -63,6 +63,7 @@ class NodeMarks:
 
     async def run(self) -> None:
         """Mark nodes as they are launched, until cancelled."""
+        self._wake.set()
         while True:
             await self._wake.wait()
             self._wake.clear()

@@ -13,7 +13,7 @@ def a_node(**labels: str) -> dict[str, object]:
     return {"kind": "Node", "metadata": {"name": "n1", "labels": labels}, "spec": {"taints": [OWN]}}
 
 
-def test_t43_a_node_gets_labels_reservation_and_a_word_to_the_autoscaler() -> None:
+def test_a_node_gets_labels_and_the_reservation() -> None:
     assert marked(a_node(zone="a"), MARK) == {
         "metadata": {
             "labels": {
@@ -23,15 +23,17 @@ def test_t43_a_node_gets_labels_reservation_and_a_word_to_the_autoscaler() -> No
                 "muster.dev/node-group": "h100",
                 "muster.dev/ordinal": "2",
             },
-            "annotations": {"cluster-autoscaler.kubernetes.io/scale-down-disabled": "true"},
+            "annotations": {"muster.dev/marked-for": "train-a1-1"},
         },
         "spec": {"taints": [OWN, {"key": "muster.dev/gang", "value": "train", "effect": "NoSchedule"}]},
     }
 
 
 def test_a_node_that_was_marked_before_is_left_alone_so_that_a_lifted_reservation_stays_lifted() -> None:
-    node = a_node(**{"muster.dev/gang": "train"})
-    assert marked({**node, "spec": {}}, MARK) is None
+    change = marked(a_node(), MARK)
+    assert change is not None
+    lifted = {"metadata": {**change["metadata"], "labels": {}}, "spec": {}}  # type: ignore[dict-item]
+    assert marked(lifted, MARK) is None
 
 
 async def test_a_directory_keeps_what_else_stands_on_the_node(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ KARPENTER_FINALIZER = "karpenter.sh/termination"
 # On the first claim of an order alone: how many claims the order has, for as long as not all of them were created.
 CREATING = "muster.dev/creating"
 DO_NOT_DISRUPT = "karpenter.sh/do-not-disrupt"
-SCALE_DOWN_DISABLED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
 _LONGEST_PREFIX = 40  # with hash and ordinal the name stays a valid label value, which Karpenter makes of it
 
 
@@ -79,7 +78,7 @@ def new_claim(name: NodeGroupName, group: KarpenterGroup, tags: OrderTags, ordin
     """A claim of an order. Template labels are not copied: Karpenter stamps labels of the claim on the node whatever
     the machine is, and a rack that was only promised would read as one that was found."""
     driver = group.spec.driver
-    annotations = {DO_NOT_DISRUPT: "true", SCALE_DOWN_DISABLED: "true"}
+    annotations = {DO_NOT_DISRUPT: "true"}
     if creating:
         annotations[CREATING] = str(creating)
     # Not startupTaints: Karpenter does not call a node initialized while one of those stands (rule N-6.5, trap T42).
@@ -123,7 +122,7 @@ def sibling(first: Claim, name: NodeGroupName, group: KarpenterGroup, ordinal: i
     metadata = {
         "name": claim_name(name, first.order or OrderId(""), ordinal),
         "labels": {**labels, ORDINAL: str(ordinal)},
-        "annotations": {DO_NOT_DISRUPT: "true", SCALE_DOWN_DISABLED: "true"},
+        "annotations": {DO_NOT_DISRUPT: "true"},
         "finalizers": [FINALIZER],
     }
     return {"metadata": metadata, "spec": at(first.body, "spec")}
