@@ -125,7 +125,11 @@ def _by_reference(
     allocated: AllocatedState,
     budget: SearchBudget,
 ) -> Outcome:
-    """Where a release's defect makes the answer depend on every step of its search, that search is walked."""
+    """Where a release's defect makes the answer depend on every step of its search, that search is walked; so for
+    compatibility groups and derived attributes, which only it follows."""
     slices = catalog.index.slices()
     features, steps = catalog.features, budget.steps // 10
-    return reference_allocate(node, claims, slices, catalog.classes, allocated, features, step_limit=steps)[0]
+    outcome, _ = reference_allocate(node, claims, slices, catalog.classes, allocated, features, step_limit=steps)
+    if isinstance(outcome, NodeError | NoFit) and not outcome.reasons:
+        return type(outcome)(lambda: explain(node, claims, catalog, allocated))
+    return outcome

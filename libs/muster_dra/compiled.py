@@ -84,7 +84,14 @@ class CompiledClaims:
 
     @property
     def needs_reference(self) -> bool:
-        """Whether a release's defect makes the answer depend on the search's past, so that nothing may be skipped."""
+        """Whether the answer depends on what only the reference search follows.
+
+        A release's defect makes it depend on the search's past, or a request derives attributes (KEP-6080).
+        """
+        if self.features.derived_attributes and any(
+            ask.option.wanted.derived for request in self.requests for ask in request.asks
+        ):
+            return True
         return self.features.forgetful_distinct and any(constraint.distinct for constraint in self.constraints)
 
     def selected(self, ask: Ask, body: Body) -> tuple[int, int]:

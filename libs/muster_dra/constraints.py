@@ -1,5 +1,8 @@
 """Conditions across the devices of one claim, with exact undo: the slow, obvious form (dra-semantics §3.5)."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from muster_dra.attributes import Attribute, AttributeKind, Scalar, lookup
 from muster_dra.features import Features
 from muster_dra.objects.slices import Device
@@ -13,6 +16,7 @@ _ELEMENT = {
     AttributeKind.VERSIONS: AttributeKind.VERSION,
 }
 
+NONE_DERIVED: Mapping[str, Attribute] = MappingProxyType({})
 Values = tuple[AttributeKind, frozenset[Scalar]]
 
 
@@ -33,9 +37,10 @@ class ConstraintState:
         self._running: list[Values] = []
         self._by_request: dict[str, Attribute] = {}  # what 1.36 remembers of a distinct constraint (D3)
 
-    def add(self, request: str, driver: str, device: Device) -> bool:
+    def add(self, request: str, driver: str, device: Device, derived: Mapping[str, Attribute] = NONE_DERIVED) -> bool:
         """Whether the constraint accepts the device beside those it has; remembers it if so."""
-        attribute = lookup(device.attributes, driver, self._constraint.attribute)
+        name = self._constraint.attribute
+        attribute = derived.get(name) or lookup(device.attributes, driver, name)
         if attribute is None:
             return False
         accepted = (

@@ -21,10 +21,11 @@ from muster_dra.views import NodeView, occupancy
 def explain(
     node: Node, claims: Sequence[ResourceClaim], catalog: Catalog, allocated: AllocatedState
 ) -> tuple[Reason, ...]:
-    """Why `allocate` says no for the same arguments. Empty when it would say yes, or is fatal.
+    """Why `allocate` says no for the same arguments. Empty when the claims are fatal.
 
     Conditions that one request meets alone come first, then those of one constraint, of one claim, of the claims
-    together: each later kind is only looked at when all earlier ones are met.
+    together: each later kind is only looked at when all earlier ones are met. Where the reference search answered, or
+    the budget of the explanation is spent, NO_COMBINATION stands for the later kinds: nothing unproven is claimed.
     """
     view, plans = catalog.view(node), catalog.plans(claims)
     if isinstance(view, UnreadableSelector) or isinstance(plans, Fatal):
@@ -33,17 +34,13 @@ def explain(
     pools = catalog.pools_of(node)
     unusable = [] if isinstance(pools, UnreadableSelector) else [pool for pool in pools if not pool.usable]
     reasons = _alone(compiled, view, allocated)
-    if not reasons:
+    if not reasons and not compiled.needs_reference:
         start = situation(plans.plan(view.shape), compiled, view.shape, occupancy(view, allocated, catalog.features))
         reasons = _together(Subproblems(start, compiled), view, allocated)
     return (
-        (
-            *_pool_reasons(unusable, compiled, concerned=True),
-            *reasons,
-            *_pool_reasons(unusable, compiled, concerned=False),
-        )
-        if reasons
-        else ()
+        *_pool_reasons(unusable, compiled, concerned=True),
+        *(reasons or [Reason(ReasonCode.NO_COMBINATION)]),
+        *_pool_reasons(unusable, compiled, concerned=False),
     )
 
 

@@ -41,6 +41,7 @@ class Features:
     fractional_capacity_range: bool = True
     list_type_attributes: bool = False
     compatibility_groups: bool = False
+    derived_attributes: bool = False
     optional_node_operations: bool = False
 
     @classmethod

@@ -24,6 +24,9 @@ _GATES = {
     "DeviceBindingAndStatus": "binding_conditions",
     "ConsumableCapacity": "consumable_capacity",
     "ListTypeAttributes": "list_type_attributes",
+    "CompatibilityGroups": "compatibility_groups",
+    "DerivedAttributes": "derived_attributes",
+    "OptionalNodeOperations": "optional_node_operations",
 }
 
 

@@ -64,6 +64,8 @@ class ReasonCode(Enum):
     """All matching devices are asked for, and there are none."""
     NO_ALTERNATIVE = "no-alternative"
     """Every alternative of the request fails; `causes` say why, in order of preference."""
+    NO_COMBINATION = "no-combination"
+    """Each request fits alone; which condition keeps them apart was not worked out."""
     TOO_MANY_DEVICES = "too-many-devices"
     """Alternatives that fit would give the claim more than 32 devices."""
 
@@ -173,6 +175,8 @@ class Reason:
                 return "no alternative fits: " + "; ".join(
                     f"{cause.request.rpartition('/')[2]}: {cause.text()}" for cause in self.causes
                 )
+            case ReasonCode.NO_COMBINATION:
+                return "each request fits alone, but no choice of devices satisfies all of them together"
             case ReasonCode.TOO_MANY_DEVICES:
                 return "the alternatives that fit would give the claim more than 32 devices"
 

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 
 from muster_dra.allocated import AllocatedState
 from muster_dra.amounts import Amount
+from muster_dra.attributes import Attribute
 from muster_dra.capacity import amounts_taken, fits
-from muster_dra.constraints import ConstraintState
+from muster_dra.constraints import NONE_DERIVED, ConstraintState
 from muster_dra.counters import Counter, available, drawn
+from muster_dra.derived import derive
 from muster_dra.features import Features, Release
+from muster_dra.objects.claims import DerivedAttribute
 from muster_dra.objects.node_selectors import InvalidSelector
 from muster_dra.objects.nodes import Node
 from muster_dra.objects.slices import Device, ResourceSlice
@@ -52,6 +55,7 @@ class ReferenceState:
         self.pools = tuple(pool for pool in pools if pool.state is not PoolState.DROPPED)
         self.environment = environment_of(features)
         self.selected: dict[tuple[DeviceId, int, str], bool] = {}
+        self.derivations: dict[tuple[DeviceId, tuple[DerivedAttribute, ...]], Mapping[str, Attribute]] = {}
         self.all_sets: dict[tuple[int, str], list[Candidate]] = {}
         self.counters: dict[object, dict[Counter, int]] = {}
         self.constraints = [
@@ -123,10 +127,13 @@ class ReferenceState:
         if not found or not runs_here(slice_, self.node, self.features):
             return False
         if not slice_.per_device_nodes:
+            self.derived(option, candidate)
             return True
         here = place_matches(device.place, self.node)
         if isinstance(here, InvalidSelector):
             raise FatalError(Fatal(FatalKind.NODE_SELECTOR, f"device {candidate.id}: {here.reason}"))
+        if here:
+            self.derived(option, candidate)
         return here
 
     def is_shared(self, device: Device) -> bool:
@@ -195,12 +202,26 @@ class ReferenceState:
 
     def constrain(self, claim: int, option: PreparedOption, candidate: Candidate) -> bool:
         states = [self.constraints[claim][index] for index in option.constraints]
+        derived = self.derived(option, candidate)
         for position, state in enumerate(states):
-            if not state.add(option.request, candidate.pool.id.driver, candidate.device):
+            if not state.add(option.request, candidate.pool.id.driver, candidate.device, derived):
                 for earlier in reversed(states[:position]):
                     earlier.remove(option.request)
                 return False
         return True
+
+    def derived(self, option: PreparedOption, candidate: Candidate) -> Mapping[str, Attribute]:
+        """What constraints see before the device's own attributes (dra-semantics §3.11). Raises FatalError."""
+        wanted = option.wanted.derived
+        if not wanted or not self.features.derived_attributes:
+            return NONE_DERIVED
+        key = candidate.id, wanted
+        if key not in self.derivations:
+            found = derive(wanted, device_view(candidate.pool.id.driver, candidate.device), self.environment)
+            if isinstance(found, SelectorError):
+                raise FatalError(Fatal(FatalKind.EXPRESSION, f"device {candidate.id}: {found.sentence()}"))
+            self.derivations[key] = found
+        return self.derivations[key]
 
     def record(
         self, claim: int, option: PreparedOption, candidate: Candidate, consumed: Mapping[str, Amount] | None

@@ -2,7 +2,7 @@
 
 from muster_dra.cel.device import DeviceView
 from muster_dra.cel.environment import DEFAULT, CelEnvironment, Profile
-from muster_dra.cel.selector import CelError, CelErrorKind, Selector, compile_selector
+from muster_dra.cel.selector import CelError, CelErrorKind, Selector, compile_attribute, compile_selector
 
 __all__ = [
     "DEFAULT",
@@ -12,5 +12,6 @@ __all__ = [
     "DeviceView",
     "Profile",
     "Selector",
+    "compile_attribute",
     "compile_selector",
 ]

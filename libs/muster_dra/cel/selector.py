@@ -13,7 +13,7 @@ from muster_dra.cel.environment import DEFAULT, CelEnvironment
 from muster_dra.cel.parse import parse
 from muster_dra.cel.plan import Evaluate, Plan, blank_of
 from muster_dra.cel.tokens import ParseFailed
-from muster_dra.cel.types import BOOL
+from muster_dra.cel.types import BOOL, DYN, INT, STRING, Type, list_of, parse_type
 from muster_dra.cel.validate import Invalid, validate
 from muster_dra.cel.values import Aborted, EvalError, Value, type_name
 
@@ -73,22 +73,25 @@ class Selector:
 
     def matches(self, device: DeviceView) -> bool | CelError:
         """Whether the device is selected; a runtime error is a value (dra-semantics §4.3: FATAL for the attempt)."""
+        value = self.value(device)
+        if value is True or value is False or isinstance(value, CelError):
+            return value
+        return CelError(CelErrorKind.RUNTIME, f"CEL result of type {type_name(value)} could not be converted to bool")
+
+    def value(self, device: DeviceView) -> Value | CelError:
+        """The value on the device; a runtime error is a value."""
         frame = device.frame()
         direct = self._direct
         fields = frame.ready
         try:
             if direct is not None and fields is not None:
                 blank = self._blank
-                value = direct([*fields, *blank] if blank else fields)
-            else:
-                value = self._evaluate(frame)
+                return direct([*fields, *blank] if blank else fields)
+            return self._evaluate(frame)
         except (EvalError, Aborted) as error:
             return CelError(CelErrorKind.RUNTIME, str(error))
         except RecursionError:
             return CelError(CelErrorKind.RUNTIME, "the expression is nested too deeply to be evaluated")
-        if value is True or value is False:
-            return value
-        return CelError(CelErrorKind.RUNTIME, f"CEL result of type {type_name(value)} could not be converted to bool")
 
     def _evaluate(self, frame: Frame) -> Value:
         if frame.unreadable:
@@ -100,19 +103,33 @@ class Selector:
 
 def compile_selector(expression: str, environment: CelEnvironment = DEFAULT) -> Selector | CelError:
     """The selector of an expression, or the reason why it has none. Cached: an expression is compiled once."""
+    return _shallow(expression, environment, (BOOL, environment.attribute_type))
+
+
+def compile_attribute(expression: str, environment: CelEnvironment = DEFAULT) -> Selector | CelError:
+    """An expression whose `value` is that of an attribute: a scalar, a version, or a list of one (KEP-6080)."""
+    return _shallow(expression, environment, (environment.attribute_type, *_ATTRIBUTES))
+
+
+_SCALARS = (BOOL, INT, STRING, parse_type("kubernetes.Semver"))
+_ATTRIBUTES = (*_SCALARS, *map(list_of, _SCALARS), list_of(DYN))
+
+
+def _shallow(expression: str, environment: CelEnvironment, results: tuple[Type, ...]) -> Selector | CelError:
     try:
-        return _compile(expression, environment)
+        return _compile(expression, environment, results)
     except RecursionError:  # depends on the caller's stack: not cached
         return CelError(CelErrorKind.COMPILE, "the expression is nested too deeply to be compiled")
 
 
 @lru_cache(_CACHED)
-def _compile(expression: str, environment: CelEnvironment) -> Selector | CelError:
+def _compile(expression: str, environment: CelEnvironment, results: tuple[Type, ...]) -> Selector | CelError:
     try:
         checked = check(parse(expression), environment.variables, environment.messages)
         result = checked.type_at(checked.root)
-        if result not in (BOOL, environment.attribute_type):
-            raise TypeCheckFailed(f"must evaluate to bool or the type of an attribute, not {result}")
+        if result not in results:
+            wanted = "bool or the type of an attribute" if len(results) == 2 else "a value that an attribute can have"
+            raise TypeCheckFailed(f"must evaluate to {wanted}, not {result}")
         validate(checked)
         plans = _Plans(checked)
     except (ParseFailed, TypeCheckFailed, Invalid, ConstantFailed) as error:

@@ -22,6 +22,13 @@ class Semver:
     order: tuple[int, int, int, Rank]
 
     @property
+    def text(self) -> str:
+        """The version without build metadata."""
+        major, minor, patch, rank = self.order
+        pre = ".".join(str(number) if kind == 0 else text for kind, number, text in rank)
+        return f"{major}.{minor}.{patch}" + (f"-{pre}" if rank != _RELEASE else "")
+
+    @property
     def type_name(self) -> str:
         """The CEL name of the type."""
         return "kubernetes.Semver"

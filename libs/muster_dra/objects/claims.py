@@ -21,6 +21,14 @@ class Defaults(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class DerivedAttribute:
+    """An attribute that constraints see on the devices of one request: the value of a CEL expression (KEP-6080)."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceRequest:
     """An exact request or one alternative of a prioritised one: they differ in the name's place and in admin access."""
 
@@ -32,6 +40,7 @@ class DeviceRequest:
     admin_access: bool | None = None
     tolerations: tuple[DeviceToleration, ...] = ()
     capacity: Mapping[str, Amount] | None = None
+    derived: tuple[DerivedAttribute, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +217,10 @@ def _device_request(json: Fields, name: str, defaults: Defaults) -> DeviceReques
         json.boolean("adminAccess"),
         tuple(map(parse_toleration, json.children("tolerations"))),
         capacity.named_amounts("requests") if json.has("capacity") else None,
+        tuple(
+            DerivedAttribute(derived.required_text("name"), derived.required_text("expression"))
+            for derived in json.children("derivedAttributes")
+        ),
     )
 
 
