@@ -16,6 +16,9 @@ from muster_dra.outcome import Allocation, ClaimAllocation, DeviceResult, Fatal,
 from muster_dra.reading import Fields, InvalidObject
 from muster_types import DeviceId
 
+_REQUIRED = ("nodes", "claims")
+"""Without these nothing is asked; slices, classes and what is allocated may be left out."""
+
 _GATES = {
     "AdminAccess": "admin_access",
     "PrioritizedList": "prioritized_list",
@@ -50,6 +53,9 @@ def solve_problem(row: object) -> dict[str, object]:
     claims = tuple(parse_claim(item.json, Defaults.AS_WRITTEN) for item in top.children("claims"))
     allocated = AllocatedState.from_devices(_committed(top))
     nodes = [parse_node(item.json) for item in top.children("nodes")]
+    absent = [name for name in _REQUIRED if name not in json]
+    if absent:
+        raise top.wrong(", ".join(absent), "required: a list, which may be empty")
     return {
         "id": json.get("id"),
         "nodes": [answer_json(node.name, allocate(node, claims, catalog, allocated)) for node in nodes],

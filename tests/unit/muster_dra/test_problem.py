@@ -92,3 +92,11 @@ def test_a_row_may_ask_for_a_release_and_for_the_documented_meaning() -> None:
     assert answer(**broken, strict=True)["status"] == "nodeError"
     with pytest.raises(InvalidObject, match="release: 'v0' is not one of"):
         answer(release="v0")
+
+
+def test_a_row_that_asks_nothing_is_refused_with_what_it_lacks() -> None:
+    with pytest.raises(InvalidObject, match="nodes, claims: required"):
+        solve_problem({})
+    with pytest.raises(InvalidObject, match=": claims: required"):
+        solve_problem({"nodes": []})
+    assert solve_problem({"nodes": [], "claims": []}) == {"id": None, "nodes": []}
