@@ -36,9 +36,9 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"{error.filename}: {error.strerror}\n")
         return 1
     with channel:
-        stub = health_pb2_grpc.HealthStub(channel)  # pyright: ignore[reportAttributeAccessIssue] -- not in the stubs
+        stub = health_pb2_grpc.HealthStub(channel)
         try:
-            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=_DEADLINE)
+            answer = stub.Check(health_pb2.HealthCheckRequest(), timeout=_DEADLINE)  # pyright: ignore[reportAttributeAccessIssue] -- not in the stubs
         except grpc.RpcError as error:
             code = error.code().name if isinstance(error, grpc.Call) else str(error)
             sys.stderr.write(f"no answer at {address}: {code}\n")
