@@ -5,7 +5,7 @@ BIN := .venv/bin
 CORPUS ?= $(or $(MUSTER_CORPUS),../shared/corpus)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo up test check fmt proto conformance fuzz bench lock clean
+.PHONY: help setup dev demo up test check manifests-check fmt proto conformance fuzz bench lock clean
 
 help: ## what can be made here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -40,7 +40,7 @@ up: setup ## all services in one process with the example fleet
 test: dev ## all tests
 	$(BIN)/pytest -n 2 --dist loadscope
 
-check: dev ## format, lint, types, import contracts, schemas
+check: dev ## format, lint, types, import contracts, schemas, manifests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/basedpyright
@@ -49,6 +49,10 @@ check: dev ## format, lint, types, import contracts, schemas
 	cd proto && PATH="$(CURDIR)/$(BIN):$$PATH" buf breaking --against baseline.binpb
 	$(BIN)/python tools/check_generated.py
 	$(BIN)/python tools/check_deploy.py
+	$(BIN)/python tools/check_manifests.py
+
+manifests-check: dev ## deploy/ built by kustomize and validated against the schemas of the served API versions
+	$(BIN)/python tools/check_manifests.py --verbose
 
 fmt: dev ## format and mend what can be mended
 	$(BIN)/ruff format .

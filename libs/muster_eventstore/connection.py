@@ -34,6 +34,12 @@ class NatsAddress:
     certificate: Path | None = None
     key: Path | None = None
 
+    @property
+    def shown(self) -> str:
+        """The URL without user and password."""
+        scheme, _, rest = self.url.partition("://")
+        return f"{scheme}://{rest.rpartition('@')[2]}"
+
     def tls(self) -> ssl.SSLContext | None:
         """The TLS context, when any file of it is given."""
         if self.ca is None and self.certificate is None:
@@ -118,6 +124,6 @@ async def connect(address: NatsAddress, name: str, *, patience: float = 10.0) ->
     except (TimeoutError, OSError, nats.errors.Error) as error:
         why = told or str(error) or type(error).__name__
         raise TransientError(
-            f"no NATS server answers at {address.url} within {patience:g} s ({why}); "
+            f"no NATS server answers at {address.shown} within {patience:g} s ({why}); "
             "start one, or set MUSTER_NATS_URL to where it listens"
         ) from error

@@ -28,6 +28,7 @@ class ServiceSettings(BaseSettings):
     grpc_certificate: Path | None = None
     grpc_key: Path | None = None
     grpc_client_ca: Path | None = None
+    grpc_ca: Path | None = Field(default=None, description="authority of the services that this one calls")
     clusters: Annotated[tuple[str, ...], NoDecode] = ("local",)
     state_dir: Path = Path(".muster")
     redis_url: str | None = Field(default=None, pattern=r"^(redis|rediss|unix)://\S+$")
@@ -66,7 +67,14 @@ class ServiceSettings(BaseSettings):
         return path
 
     @field_validator(
-        "nats_credentials", "nats_ca", "nats_certificate", "nats_key", "grpc_certificate", "grpc_key", "grpc_client_ca"
+        "nats_credentials",
+        "nats_ca",
+        "nats_certificate",
+        "nats_key",
+        "grpc_certificate",
+        "grpc_key",
+        "grpc_client_ca",
+        "grpc_ca",
     )
     @classmethod
     def _is_file(cls, value: Path | None) -> Path | None:

@@ -44,6 +44,7 @@ class ServiceProcess:
     state: Path
     environment: Mapping[str, str]
     log: Path
+    credentials: grpc.ChannelCredentials | None = None
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -70,7 +71,7 @@ class ServiceProcess:
             return
         end = time.monotonic() + deadline
         wait_for(lambda: self.address != "" or self._ended(), f"{self.name} has written its address", deadline)
-        with grpc.insecure_channel(self.address) as channel:
+        with self._channel() as channel:
             watch = health_pb2_grpc.HealthStub(channel).Watch(  # pyright: ignore[reportAttributeAccessIssue] -- not in the stubs
                 health_pb2.HealthCheckRequest(), timeout=max(0.1, end - time.monotonic()), wait_for_ready=True
             )
@@ -135,6 +136,11 @@ class ServiceProcess:
         """The end of its log, for messages of failed tests."""
         return " | ".join(self.text().splitlines()[-5:])
 
+    def _channel(self) -> grpc.Channel:
+        if self.credentials is None:
+            return grpc.insecure_channel(self.address)
+        return grpc.secure_channel(self.address, self.credentials)
+
     def _ended(self) -> bool:
         assert self._process is not None
         status = self._process.poll()
@@ -156,8 +162,12 @@ class MusterProcesses:
     services: dict[str, ServiceProcess] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.nats = CrashingNats(self.home / "nats")
+        self.nats = self.make_nats()
         self.services = {}
+
+    def make_nats(self) -> CrashingNats:
+        """The server, not started yet."""
+        return CrashingNats(self.home / "nats")
 
     @property
     def state(self) -> Path:
@@ -184,13 +194,17 @@ class MusterProcesses:
         self.nats.start()
 
         async def apply() -> None:
-            client = await connect(NatsAddress(self.nats.url), "streams")
+            client = await connect(self.operator_address(), "streams")
             try:
                 await apply_streams(client)
             finally:
                 await client.close()
 
         uvloop.run(apply())
+
+    def operator_address(self) -> NatsAddress:
+        """The server as who may make streams sees it."""
+        return NatsAddress(self.nats.url)
 
     def service(self, name: str) -> ServiceProcess:
         """A process that is not started yet."""
@@ -229,10 +243,14 @@ class MusterProcesses:
         """Run the `muster` command against these services."""
         return run_muster(
             *arguments,
-            environment={"MUSTER_STATE_DIR": str(self.state), "MUSTER_NATS_URL": self.nats.url},
+            environment=self.command_environment(),
             deadline=deadline,
             stdin=stdin,
         )
+
+    def command_environment(self) -> dict[str, str]:
+        """What the command needs to find these services."""
+        return {"MUSTER_STATE_DIR": str(self.state), "MUSTER_NATS_URL": self.nats.url}
 
     def stop_services(self) -> dict[str, int]:
         """SIGTERM to every service that runs, all at once; the exit statuses."""

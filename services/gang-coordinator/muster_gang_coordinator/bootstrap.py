@@ -64,6 +64,7 @@ from muster_servicekit.address_file import AddressFile
 from muster_servicekit.clock import Clock, SystemClock
 from muster_servicekit.grpc import Listen, settings_tls, start_server
 from muster_servicekit.grpc import Service as Served
+from muster_servicekit.grpc_client import settings_client_tls
 from muster_servicekit.health import Health
 from muster_servicekit.runtime import Runtime
 from muster_types import ClusterId
@@ -188,7 +189,7 @@ async def assemble(
     )
     commands = CommandsConsumer(codec, desk, view, clock.now)
     settling = Settling(view, intake, clusters, caught_up)
-    matcher = MatcherClient(_matcher_address(settings))
+    matcher = MatcherClient(_matcher_address(settings), settings_client_tls(settings))
     runtime.stack.push_async_callback(matcher.close)
 
     async def write_statuses() -> None:

@@ -8,7 +8,8 @@ import uvloop
 
 from muster_cli.exits import ExitStatus, UserError
 from muster_cli.live.addresses import Addresses
-from muster_eventstore import JetStreamStore, NatsAddress, PermanentError, TransientError, connect
+from muster_cli.live.identity import nats_address
+from muster_eventstore import JetStreamStore, PermanentError, TransientError, connect
 
 T = TypeVar("T")
 
@@ -16,7 +17,7 @@ T = TypeVar("T")
 @asynccontextmanager
 async def open_store(addresses: Addresses) -> AsyncGenerator[JetStreamStore, None]:
     """A connected store, closed at the end."""
-    client = await connect(NatsAddress(addresses.nats()), "muster-cli", patience=3.0)
+    client = await connect(nats_address(addresses.nats()), "muster-cli", patience=3.0)
     try:
         yield JetStreamStore(client)
     finally:

@@ -11,6 +11,7 @@ from muster_eventstore import TransientError
 from muster_gang_coordinator.domain.capacity import Provisionable, ProvisionableGroup
 from muster_gang_coordinator.wire.plans import from_reasons
 from muster_servicekit.errors import Invalid
+from muster_servicekit.grpc_client import ClientTls, open_channel
 from muster_types import ClusterId, NodeGroupName
 
 _DEADLINE = 10.0
@@ -19,8 +20,9 @@ _DEADLINE = 10.0
 class MatcherClient:
     """`address` says where the matcher listens now: it may move when it is started again."""
 
-    def __init__(self, address: Callable[[], str]) -> None:
+    def __init__(self, address: Callable[[], str], tls: ClientTls | None = None) -> None:
         self._address = address
+        self._tls = tls
         self._channels: dict[str, aio.Channel] = {}
 
     async def close(self) -> None:
@@ -31,7 +33,9 @@ class MatcherClient:
 
     async def list_groups(self, cluster: ClusterId, claims_json: tuple[bytes, ...], min_sequence: int) -> Provisionable:
         address = self._address()
-        channel = self._channels.setdefault(address, aio.insecure_channel(address))
+        channel = self._channels.get(address)
+        if channel is None:
+            channel = self._channels[address] = open_channel(address, self._tls)
         request = pb.ListProvisionableCapacityRequest(
             cluster=cluster, min_sequence=min_sequence, claims_json=claims_json
         )
