@@ -71,6 +71,8 @@ bench: dev ## the figures of architecture §9 with machine and input size
 	@cd tests && ../$(BIN)/python -m bench.engine.measure
 	@cd tests && ../$(BIN)/python -m bench.plan.growth --quick
 	@cd tests && ../$(BIN)/python -m bench.plan.fragmentation
+	@cd tests && ../$(BIN)/python -m bench.ingest.measure
+	@cd tests && ../$(BIN)/python -m bench.durability.measure
 
 lock: | .venv/uv.stamp ## pin every package again, with hashes
 	$(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra embedded pyproject.toml -o requirements.lock

@@ -1,5 +1,6 @@
 """Event store: streams with an expected version per subject, readers, workers, handlers. README.md shows the use."""
 
+from muster_eventstore.backup import Copied, backup_stream, copies_in, restore_stream
 from muster_eventstore.codec import BATCH, BadPayload, Batch, Codec, Decoded, Garbage, Undecodable, UnknownType
 from muster_eventstore.connection import NatsAddress, connect
 from muster_eventstore.envelope import (
@@ -86,6 +87,7 @@ __all__ = [
     "CommandSubject",
     "Conflict",
     "ConsumerSpec",
+    "Copied",
     "Decoded",
     "Delivery",
     "Draft",
@@ -134,11 +136,13 @@ __all__ = [
     "Wire",
     "Worker",
     "apply_streams",
+    "backup_stream",
     "cancel_timer",
     "caused",
     "command_filter",
     "command_subject",
     "connect",
+    "copies_in",
     "decode_or_refuse",
     "derived_id",
     "drop_parked",
@@ -155,6 +159,7 @@ __all__ = [
     "publish_command",
     "reason_of",
     "replay_parked",
+    "restore_stream",
     "schedule_timer",
     "send_all",
     "show_parked",
