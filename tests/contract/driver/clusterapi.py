@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from contract.driver.api_server import NODES, Cluster, Hand, api_server, condition, finalizers, with_conditions
+from contract.driver.api_server import (
+    BARE,
+    Clients,
+    Cluster,
+    Hand,
+    Outfit,
+    api_server,
+    condition,
+    finalizers,
+    with_conditions,
+)
 from muster_kubeapi import Json, Resource, Target, delete
 from muster_provisioner.ports import DeclaredGroup
 from muster_servicekit.clock import Clock
@@ -36,11 +46,12 @@ class FakeClusterApi:
     """`has_stock` is asked for each machine that has no infrastructure yet; `makes_machines` tells pools whose provider
     shows Machines from those whose provider does not."""
 
-    cluster: Cluster
+    cluster: Clients
     has_stock: Callable[[Json], bool] = always
     pool_machines: bool = False
     since: Callable[[], str] = lambda: "2026-01-01T00:00:00Z"
     made: int = 0
+    outfit: Outfit = BARE
     _hand: Hand = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,7 +106,7 @@ class FakeClusterApi:
         if _part(machine, "metadata").get("deletionTimestamp"):
             if FINALIZER not in finalizers(machine):
                 return False
-            await delete(self._hand.client, Target(NODES, "", f"node-{name}"))
+            await self.outfit.remove(self._hand, f"node-{name}")
             return await self._hand.change(_target(machine), {"metadata": {"finalizers": []}})
         if _part(machine, "status", "nodeRef"):
             return False
@@ -128,14 +139,14 @@ class FakeClusterApi:
             await self._node(f"node-{name}-{self.made:05d}", id)
             ids.append(id)
         for id in ids[: len(ids) - wanted]:
-            await delete(self._hand.client, Target(NODES, "", f"node-{id.removeprefix('test:///')}"))
+            await self.outfit.remove(self._hand, f"node-{id.removeprefix('test:///')}")
         change = {"spec": {"providerIDList": ids[len(ids) - wanted :] if len(ids) > wanted else ids}}
         return await self._hand.change(Target(SIZED["MachinePool"], namespace, name), change)
 
     async def _node(self, name: str, provider_id: str) -> None:
         status = {"conditions": [condition("Ready", "True")]}
         obj = {"metadata": {"name": name}, "spec": {"providerID": provider_id}, "status": status}
-        await self._hand.make(NODES, "", obj)
+        await self.outfit.make(self._hand, obj)
 
 
 def _target(machine: Json, subresource: str = "") -> Target:
