@@ -43,14 +43,17 @@ def always(_: Json) -> bool:
 
 @dataclass(slots=True)
 class FakeClusterApi:
-    """`has_stock` is asked for each machine that has no infrastructure yet; `makes_machines` tells pools whose provider
-    shows Machines from those whose provider does not."""
+    """`has_stock` is asked for each machine that has no infrastructure yet, `joins` whether it becomes a node now;
+    `pool_machines` tells pools whose provider shows Machines from those whose provider does not. `life` sets the names
+    of its machines apart from those of an earlier controller: no name is ever used twice."""
 
     cluster: Clients
     has_stock: Callable[[Json], bool] = always
     pool_machines: bool = False
     since: Callable[[], str] = lambda: "2026-01-01T00:00:00Z"
     made: int = 0
+    joins: Callable[[Json], bool] = always
+    life: str = ""
     outfit: Outfit = BARE
     _hand: Hand = field(init=False)
 
@@ -86,13 +89,19 @@ class FakeClusterApi:
         for _ in range(wanted - len(staying)):
             self.made += 1
             metadata = {
-                "name": f"{name}-{self.made:05d}",
+                "name": f"{name}-{self.life}{self.made:05d}",
                 "labels": {label: name, f"{API}/cluster-name": "workload"},
                 "finalizers": [FINALIZER],
             }
             await self._hand.make(MACHINES, namespace, {"metadata": metadata, "spec": {"clusterName": "workload"}})
-        # Marked ones first; then, as by the policy Random, whichever comes.
-        surplus = sorted(staying, key=lambda each: DELETE_MACHINE not in _part(each, "metadata", "annotations"))
+        # Marked ones first, then those without a node; then, as by the policy Random, whichever comes.
+        surplus = sorted(
+            staying,
+            key=lambda each: (
+                DELETE_MACHINE not in _part(each, "metadata", "annotations"),
+                bool(_part(each, "status", "nodeRef")),
+            ),
+        )
         for machine in surplus[: max(len(staying) - wanted, 0)]:
             await delete(self._hand.client, _target(machine))
         shown = _part(owner, "status").get("replicas", 0)
@@ -113,6 +122,8 @@ class FakeClusterApi:
         known = _part(machine, "metadata", "annotations").get("test/out-of-stock")
         if known or not self.has_stock(machine):
             return await self._out_of_stock(machine) if not known else False
+        if not self.joins(machine):
+            return False
         await self._node(f"node-{name}", f"test:///{name}")
         await self._hand.change(_target(machine), {"spec": {"providerID": f"test:///{name}"}})
         conditions = with_conditions(machine, condition("InfrastructureReady", "True"), condition("NodeReady", "True"))

@@ -109,7 +109,7 @@ def _group(pool: str) -> Json:
         "status": {"allocatable": dict(outfit.allocatable)},
         "resourceSlices": [{**_SLICE, "pool": {"name": "gpus", "generation": 1, "resourceSliceCount": 1}}],
     }
-    spec = {"maxSize": 6, "pricePerNode": 10, "driver": dict(_DRIVERS[pool]), "template": template}
+    spec = {"maxSize": 20, "pricePerNode": 10, "driver": dict(_DRIVERS[pool]), "template": template}
     return _named("muster.dev/v1alpha1", "NodeGroup", pool, spec=spec)
 
 

@@ -1,108 +1,37 @@
 """Everything as processes on a live cluster: the fake API server, all services, a cloud behind each driver."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from contract.driver.api_server import Controller
-from contract.driver.clusterapi import FakeClusterApi
-from contract.driver.karpenter import FakeKarpenter
+from contract.driver.clusterapi import MACHINES, SIZED
 from muster_kube.parts import at, mapping, sequence, text
-from muster_kubeapi import KubeClient, KubeError
-from muster_servicekit.clock import SystemClock
-from support.processes import SERVICES, MusterProcesses
+from muster_kubeapi import Json, KubeClient, Target, delete, get, list_pages, patch
+from support.nats_server import wait_until
+from support.processes import DEADLINE
 from support.stories import promised_twice
 from system.live import fleet
-from system.live.cluster import ApiServerProcess, SimcloudProcess
-from system.live.fleet import CAPI, GRPC, KARPENTER, THERE
-from system.live.scheduler import Objects, scheduling
-from system.live.story import GANG, SCALE_DOWN, consumed, gang_of, holds_in, make, nodes_of, pods_of, wait_seen
+from system.live.fleet import CAPI, CAPI_NAMESPACE, GRPC, KARPENTER, THERE
+from system.live.running import Live
+from system.live.scheduler import Objects
+from system.live.story import (
+    BY_KIND,
+    GANG,
+    SCALE_DOWN,
+    conditions,
+    consumed,
+    gang_of,
+    holds_in,
+    make,
+    nodes_of,
+    pods_of,
+    request_key,
+    wait_condition,
+    wait_seen,
+)
 
 pytestmark = pytest.mark.slow
-
-
-@dataclass(slots=True)
-class Live:
-    """A live cluster with Muster beside it, both as processes."""
-
-    home: Path
-    server: ApiServerProcess = field(init=False)
-    cloud: SimcloudProcess = field(init=False)
-    muster: MusterProcesses = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.server = ApiServerProcess(self.home / "api")
-        groups = fleet.node_groups(self.home / "groups")
-        self.cloud = SimcloudProcess(self.home / "cloud", self.server.kubeconfig, groups)
-        self.muster = MusterProcesses(
-            self.home,
-            groups,
-            {
-                "MUSTER_CLUSTER_SOURCE": "kubernetes",
-                "MUSTER_KUBECONFIG": str(self.server.kubeconfig),
-                "MUSTER_CLUSTER_DIRS": str(groups),
-                "MUSTER_EXTERNALGRPC_CONFIG": str(self.cloud.config),
-                "MUSTER_HOLDS": "scale-down,devices,requests",
-                "MUSTER_ORDER_POLL": "PT0.2S",
-                "MUSTER_RETRY_SETTLE": "0.1",
-            },
-        )
-
-    def start(self) -> None:
-        """The cluster first, for nobody else can be asked what it has."""
-        self.server.start()
-        asyncio.run(self._fill())
-        self.cloud.start()
-        self.muster.start(SERVICES)
-
-    def stop(self) -> None:
-        """Everything that runs."""
-        try:
-            self.muster.stop()
-        finally:
-            self.cloud.stop()
-            self.server.kill()
-
-    async def _fill(self) -> None:
-        async with self.server.client("test") as client:
-            await make(client, fleet.objects())
-
-    @asynccontextmanager
-    async def at_work(self) -> AsyncGenerator[KubeClient]:
-        """The cluster's controllers and its scheduler go round, as clients of the server."""
-        async with AsyncExitStack() as stack:
-            client = await stack.enter_async_context(self.server.client("test"))
-            capi = FakeClusterApi(self.server, outfit=fleet.machines_of(CAPI))
-            karpenter = FakeKarpenter(self.server, SystemClock(), outfit=fleet.machines_of(KARPENTER))
-            stack.push_async_callback(capi.close)
-            stack.push_async_callback(karpenter.close)
-            await stack.enter_async_context(_reconciling(capi, karpenter))
-            await stack.enter_async_context(
-                scheduling(await stack.enter_async_context(self.server.client("scheduler")))
-            )
-            yield client
-
-
-@asynccontextmanager
-async def _reconciling(*controllers: Controller) -> AsyncGenerator[None]:
-    async def go_on(controller: Controller) -> None:
-        while True:
-            with suppress(KubeError):  # the server is away: once more
-                await controller.reconcile()
-            await asyncio.sleep(0.1)
-
-    tasks = [asyncio.create_task(go_on(each)) for each in controllers]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-        assert all(isinstance(each, asyncio.CancelledError) for each in ended), ended
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +116,121 @@ def _check_new(live: Live, objects: Objects, names: list[str]) -> None:
             obj for key, obj in objects.items() if key.kind == "ResourceSlice" and at(obj, "spec", "nodeName") == name
         ]
         assert len(slices) == 1
+
+
+async def test_f22_a_person_deletes_a_node_after_the_offer_and_the_capacity_is_revoked(live: Live) -> None:
+    async with live.at_work(bind=False) as client:
+        size = await _replicas(client)
+        await make(client, fleet.a_request(CAPI, "offered"))
+        objects = await wait_condition(client, "offered", "Provisioned", "CapacityIsProvisioned")
+        gang = gang_of(objects, "offered")
+        first = _ordered_for(objects, gang)[0]
+        await delete(client, Target(BY_KIND["Node"], "", first))
+        objects = await wait_condition(client, "offered", "CapacityRevoked", "NodeLost")
+        await _wait_nothing_left(client, gang, size)
+        last = conditions(
+            (await wait_seen(client, _no_finalizer("offered"), "the request is let go"))[request_key("offered")]
+        )
+    assert "Failed" not in last, "Failed never stands beside Provisioned=True (T30)"
+    assert first in last["CapacityRevoked"][2]
+
+
+async def test_f22_a_person_deletes_a_node_before_the_offer_and_another_takes_its_place(live: Live) -> None:
+    joined: set[str] = set()
+    more = asyncio.Event()
+
+    def joins(machine: Json) -> bool:
+        name = text(at(machine, "metadata", "name"))
+        if more.is_set() or not joined:
+            joined.add(name)
+        return name in joined
+
+    async with live.at_work(joins) as client:
+        size = await _replicas(client)
+        await make(client, fleet.a_request(CAPI, "arriving"))
+        objects = await wait_seen(client, _one_arrived("arriving"), "one of two nodes has arrived")
+        (lost,) = [f"node-{name}" for name in joined]
+        await delete(client, Target(BY_KIND["Node"], "", lost))
+        more.set()
+        objects = await consumed(live.server, client, "arriving")
+        used = {text(at(pod, "spec", "nodeName")) for pod in pods_of(objects, "arriving")}
+        assert lost not in used
+        await _wait_replicas(client, size + 2)
+
+
+async def test_n2_5_kueue_deletes_the_request_while_nodes_come_and_everything_goes_back(live: Live) -> None:
+    async with live.at_work(lambda _: False) as client:
+        size = await _replicas(client)
+        await make(client, fleet.a_request(CAPI, "evicted"))
+        await wait_seen(client, _reason("evicted", "Provisioning"), "nodes are ordered")
+        await _wait_replicas(client, size + 2)
+        await delete(client, Target(BY_KIND["ProvisioningRequest"], "ml", "evicted"))
+        await wait_seen(client, lambda objects: request_key("evicted") not in objects, "the request is gone")
+        await _wait_replicas(client, size)
+    last = conditions([w.obj for w in live.server.journal() if w.name == "evicted" and "status" in w.obj][-1])
+    assert last["Failed"][:2] == ("True", "Cancelled"), "the finalizer gave time to record the end"
+
+
+async def test_t17_the_autoscaler_lowers_the_target_and_the_order_is_not_sent_again(live: Live) -> None:
+    lowered = asyncio.Event()
+    before = len(live.server.journal())
+    async with live.at_work(lambda _: lowered.is_set()) as client:
+        size = await _replicas(client)
+        await make(client, fleet.a_request(CAPI, "lowered"))
+        await _wait_replicas(client, size + 2)
+        scale = Target(SIZED["MachineDeployment"], CAPI_NAMESPACE, CAPI, "scale")
+        await patch(client, scale, {"spec": {"replicas": size + 1}})
+        await _wait_replicas(client, size + 1)
+        lowered.set()
+        objects = await wait_condition(client, "lowered", "Failed", "CapacityIsNotFound")
+        await _wait_replicas(client, size)
+    assert "group capi is left out" in conditions(objects[request_key("lowered")])["Failed"][2]
+    written = [write.obj for write in live.server.journal()[before:] if write.plural == "machinedeployments"]
+    assert {at(obj, "spec", "replicas") for obj in written} == {size + 2, size + 1, size}
+
+
+async def _replicas(client: KubeClient) -> int:
+    found = await get(client, Target(SIZED["MachineDeployment"], CAPI_NAMESPACE, CAPI))
+    size = at(found, "spec", "replicas")
+    assert isinstance(size, int)
+    return size
+
+
+async def _wait_replicas(client: KubeClient, size: int) -> None:
+    async def there() -> bool:
+        machines = [each async for page in list_pages(client, MACHINES) for each in page.items]
+        return await _replicas(client) == size == len(machines)
+
+    await wait_until(there, f"{size} machines are wanted and there", DEADLINE)
+
+
+async def _wait_nothing_left(client: KubeClient, gang: str, size: int) -> None:
+    await wait_seen(
+        client, lambda objects: not _ordered_for(objects, gang) and not holds_in(objects), f"{gang} is gone"
+    )
+    await _wait_replicas(client, size)
+
+
+def _ordered_for(objects: Objects, gang: str) -> list[str]:
+    label = "muster.dev/order"
+    return sorted(
+        key.name
+        for key, obj in objects.items()
+        if key.kind == "Node" and text(at(obj, "metadata", "labels", label)).startswith(f"{gang}-a")
+    )
+
+
+def _no_finalizer(name: str) -> Callable[[Objects], bool]:
+    return lambda objects: not sequence(at(objects[request_key(name)], "metadata", "finalizers"))
+
+
+def _reason(name: str, reason: str) -> Callable[[Objects], bool]:
+    nothing = ("", "", "")
+    return lambda objects: conditions(objects.get(request_key(name))).get("Provisioned", nothing)[1] == reason
+
+
+def _one_arrived(name: str) -> Callable[[Objects], bool]:
+    nothing = ("", "", "")
+    return lambda objects: (
+        "1 of 2 nodes arrived" in conditions(objects.get(request_key(name))).get("Provisioned", nothing)[2]
+    )
