@@ -38,12 +38,13 @@ def wait_for(condition: Callable[[], bool], what: str, deadline: float = DEADLIN
 
 @dataclass(slots=True)
 class ServiceProcess:
-    """One service as its container would run it. `log` has what it printed over all its lives."""
+    """One service as its container would run it, or another program. `log` has what it printed over all its lives."""
 
     name: str
     state: Path
     environment: Mapping[str, str]
     log: Path
+    command: tuple[str, ...] = ()
     credentials: grpc.ChannelCredentials | None = None
     _process: subprocess.Popen[bytes] | None = None
 
@@ -58,7 +59,7 @@ class ServiceProcess:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as out:
             self._process = subprocess.Popen(
-                [sys.executable, "-S", "-c", _DIES_WITH_US, *containers()[self.name].local_command],
+                [sys.executable, "-S", "-c", _DIES_WITH_US, *(self.command or containers()[self.name].local_command)],
                 env=plain_environment(self.environment),
                 stdin=subprocess.DEVNULL,
                 stdout=out,

@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 
 from nats.aio.client import Client
 
@@ -72,6 +73,7 @@ from muster_types import ClusterId
 SERVICE = "gang-coordinator"
 _MATCHER = "claim-matcher"
 _LEVEL_WAIT = 30.0
+_RENEWAL = 3600.0  # seconds between two looks at requests that wait long
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +205,8 @@ async def assemble(
 
     for name, projector in (("own", own), ("observed", observed), ("inventory", inventory), ("ledger", ledger)):
         runtime.supervise(f"read-{name}", projector.run)
-    keeping = [] if holds is None else [("holds", lambda: _keep(holds, gangs, caught_up))]
-    for name, task in (("settling", settling.run), ("statuses", write_statuses), ("retries", retry), *keeping):
+    live = _live_tasks(settings, holds, statuses, gangs, clock, caught_up)
+    for name, task in (("settling", settling.run), ("statuses", write_statuses), ("retries", retry), *live):
         runtime.supervise(name, task)
     facts = {"claims": from_claims, "provisioning": from_provisioning, "inventory": from_inventory}
     for cluster in map(ClusterId, clusters):
@@ -283,14 +285,37 @@ def _durable(purpose: str, cluster: ClusterId) -> str:
     return f"{SERVICE}-{purpose}-{plain}"
 
 
-async def _keep(holds: HoldKeeper, gangs: GangsView, caught_up: Callable[[], Awaitable[None]]) -> None:
-    await caught_up()
-    await holds.start(gangs)
-    await holds.run()
+def _live_tasks(
+    settings: Settings,
+    holds: HoldKeeper | None,
+    statuses: StatusWriter,
+    gangs: GangsView,
+    clock: Clock,
+    caught_up: Callable[[], Awaitable[None]],
+) -> list[tuple[str, Callable[[], Coroutine[None, None, None]]]]:
+    """What is done beside the statuses where clusters are live."""
+
+    async def keep(holds: HoldKeeper) -> None:
+        await caught_up()
+        await holds.start(gangs)
+        await holds.run()
+
+    async def renew() -> None:
+        await caught_up()
+        while True:
+            statuses.renew(settings.clusters, clock.now(), timedelta(seconds=settings.renew_after))
+            await clock.sleep(_RENEWAL)
+
+    tasks: list[tuple[str, Callable[[], Coroutine[None, None, None]]]] = []
+    if holds is not None:
+        tasks.append(("holds", lambda: keep(holds)))
+    if settings.live_writes and settings.renew_after:
+        tasks.append(("renewal", renew))
+    return tasks
 
 
 def _apis(runtime: Runtime, settings: Settings) -> dict[ClusterId, ClusterApi]:
-    if settings.cluster_source is not SourceKind.KUBERNETES or not settings.cluster_writes:
+    if not settings.live_writes:
         return {}
     apis = {ClusterId(each): ClusterApi(ClusterId(each), _client(settings, each)) for each in settings.clusters}
     for api in apis.values():

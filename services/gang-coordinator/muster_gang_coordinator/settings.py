@@ -60,6 +60,12 @@ class Settings(KubeSettings, ClusterDirSettings):
     retry_settle: float = Field(default=0.5, ge=0, description="how long helpful changes are gathered into a round")
     max_setbacks: int = Field(default=5, ge=0)
     trial_orders: TrialOrders = TrialOrders.OFF
+    renew_after: float = Field(
+        default=3 * 86400.0,
+        ge=0,
+        description="age at which the time of a request that waits in a live cluster is renewed, for the Cluster "
+        "Autoscaler deletes those older than a week; 0 for never",
+    )
 
     @field_validator("holds", mode="before")
     @classmethod
@@ -81,6 +87,11 @@ class Settings(KubeSettings, ClusterDirSettings):
         if not value:
             raise ValueError("name at least one class, for example atomic.muster.dev")
         return value
+
+    @property
+    def live_writes(self) -> bool:
+        """Whether API servers are written to."""
+        return self.cluster_source is SourceKind.KUBERNETES and self.cluster_writes
 
     @property
     def booking(self) -> timedelta:

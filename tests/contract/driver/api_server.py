@@ -4,47 +4,27 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
-from muster_kubeapi import Conflict, Json, KubeClient, KubeConfig, Missing, Resource, Target, create, list_pages, patch
-from support.kube_api import DEFAULT_TYPES, KubeApi, ResourceType, selectors
+from muster_kubeapi import (
+    Conflict,
+    Json,
+    KubeClient,
+    KubeConfig,
+    Missing,
+    Resource,
+    Target,
+    create,
+    delete,
+    list_pages,
+    patch,
+)
+from support.kube_api import KubeApi, backend_types
 from support.nats_server import wait_until
 
-NODE_CLASS = ResourceType("test.example.com", ("v1",), "TestNodeClass", "testnodeclasses", False, builtin=False)
-_SUBRESOURCES = frozenset({"status"})
-_MORE = (
-    NODE_CLASS,
-    ResourceType("", ("v1",), "Event", "events", True),
-    ResourceType("cluster.x-k8s.io", ("v1beta2",), "Cluster", "clusters", True, _SUBRESOURCES, builtin=False),
-    ResourceType(
-        "cluster.x-k8s.io",
-        ("v1beta2",),
-        "MachineSet",
-        "machinesets",
-        True,
-        frozenset({"status", "scale"}),
-        builtin=False,
-    ),
-    ResourceType(
-        "infrastructure.cluster.x-k8s.io",
-        ("v1beta2",),
-        "TestMachineTemplate",
-        "testmachinetemplates",
-        True,
-        builtin=False,
-    ),
-)
-# Events are found by what they are about; the fake server takes selectors of the fields that it knows.
-_ABOUT = ("involvedObject.kind", "involvedObject.name", "involvedObject.uid")
-selectors._FIELDS = tuple(dict.fromkeys((*selectors._FIELDS, *_ABOUT)))  # pyright: ignore[reportPrivateUsage]
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
 EVENTS = Resource("", "v1", "events", "Event", namespaced=True)
-
-
-def types() -> tuple[ResourceType, ...]:
-    """What the server has: the usual kinds and those of the back-ends, each once."""
-    had = {each.kind for each in DEFAULT_TYPES}
-    return (*DEFAULT_TYPES, *(each for each in _MORE if each.kind not in had))
+SLICES = Resource("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", namespaced=False)
 
 
 class Controller(Protocol):
@@ -52,6 +32,14 @@ class Controller(Protocol):
 
     async def reconcile(self) -> bool:
         """One round; whether anything was done."""
+        ...
+
+
+class Clients(Protocol):
+    """A server, as its clients need it."""
+
+    def client(self, agent: str) -> KubeClient:
+        """Another client."""
         ...
 
 
@@ -78,7 +66,7 @@ class Cluster:
 @asynccontextmanager
 async def api_server(path: Path) -> AsyncGenerator[Cluster]:
     """A server for the time of the block."""
-    async with KubeApi(types()) as api:
+    async with KubeApi(backend_types()) as api:
         yield Cluster(api, api.kubeconfig(path / "kubeconfig"))
 
 
@@ -101,6 +89,37 @@ class Hand:
     async def change(self, target: Target, change: Mapping[str, object]) -> bool:
         """A merge patch; whether it was stored."""
         return not isinstance(await patch(self.client, target, change), Conflict | Missing)
+
+
+@dataclass(frozen=True, slots=True)
+class Outfit:
+    """What a new machine shows: labels and resources of its node, ResourceSlice specs without node and pool."""
+
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
+    allocatable: Mapping[str, str] = field(default_factory=dict[str, str])
+    slices: Sequence[Mapping[str, object]] = ()
+
+    async def make(self, hand: Hand, node: Mapping[str, object]) -> None:
+        """The node, and its slices; what is there already stays."""
+        metadata, status = cast("Json", node["metadata"]), cast("Json", node.get("status") or {})
+        labels = {**self.labels, **cast("Json", metadata.get("labels") or {})}
+        shown = {**status, **({"allocatable": self.allocatable} if self.allocatable else {})}
+        await hand.make(NODES, "", {**node, "metadata": {**metadata, "labels": labels}, "status": shown})
+        for name, spec in self._named(str(metadata["name"])):
+            await hand.make(SLICES, "", {"metadata": {"name": name}, "spec": spec})
+
+    async def remove(self, hand: Hand, node: str) -> None:
+        """The slices, then the node."""
+        for name, _ in self._named(node):
+            await delete(hand.client, Target(SLICES, "", name))
+        await delete(hand.client, Target(NODES, "", node))
+
+    def _named(self, node: str) -> list[tuple[str, Json]]:
+        pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+        return [(f"{node}-{index}", {**spec, "nodeName": node, "pool": pool}) for index, spec in enumerate(self.slices)]
+
+
+BARE = Outfit()
 
 
 def finalizers(obj: Json) -> list[str]:

@@ -6,7 +6,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from contract.driver.api_server import NODES, Cluster, Hand, api_server, condition, finalizers, with_conditions
+from contract.driver.api_server import (
+    BARE,
+    Clients,
+    Cluster,
+    Hand,
+    Outfit,
+    api_server,
+    condition,
+    finalizers,
+    with_conditions,
+)
 from muster_kubeapi import Json, Resource, Target, delete
 from muster_provisioner.ports import DeclaredGroup
 from muster_servicekit.clock import Clock
@@ -33,14 +43,18 @@ def always(_: Json) -> bool:
 
 @dataclass(slots=True)
 class FakeClusterApi:
-    """`has_stock` is asked for each machine that has no infrastructure yet; `makes_machines` tells pools whose provider
-    shows Machines from those whose provider does not."""
+    """`has_stock` is asked for each machine that has no infrastructure yet, `joins` whether it becomes a node now;
+    `pool_machines` tells pools whose provider shows Machines from those whose provider does not. `life` sets the names
+    of its machines apart from those of an earlier controller: no name is ever used twice."""
 
-    cluster: Cluster
+    cluster: Clients
     has_stock: Callable[[Json], bool] = always
     pool_machines: bool = False
     since: Callable[[], str] = lambda: "2026-01-01T00:00:00Z"
     made: int = 0
+    joins: Callable[[Json], bool] = always
+    life: str = ""
+    outfit: Outfit = BARE
     _hand: Hand = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,13 +89,19 @@ class FakeClusterApi:
         for _ in range(wanted - len(staying)):
             self.made += 1
             metadata = {
-                "name": f"{name}-{self.made:05d}",
+                "name": f"{name}-{self.life}{self.made:05d}",
                 "labels": {label: name, f"{API}/cluster-name": "workload"},
                 "finalizers": [FINALIZER],
             }
             await self._hand.make(MACHINES, namespace, {"metadata": metadata, "spec": {"clusterName": "workload"}})
-        # Marked ones first; then, as by the policy Random, whichever comes.
-        surplus = sorted(staying, key=lambda each: DELETE_MACHINE not in _part(each, "metadata", "annotations"))
+        # Marked ones first, then those without a node; then, as by the policy Random, whichever comes.
+        surplus = sorted(
+            staying,
+            key=lambda each: (
+                DELETE_MACHINE not in _part(each, "metadata", "annotations"),
+                bool(_part(each, "status", "nodeRef")),
+            ),
+        )
         for machine in surplus[: max(len(staying) - wanted, 0)]:
             await delete(self._hand.client, _target(machine))
         shown = _part(owner, "status").get("replicas", 0)
@@ -95,13 +115,15 @@ class FakeClusterApi:
         if _part(machine, "metadata").get("deletionTimestamp"):
             if FINALIZER not in finalizers(machine):
                 return False
-            await delete(self._hand.client, Target(NODES, "", f"node-{name}"))
+            await self.outfit.remove(self._hand, f"node-{name}")
             return await self._hand.change(_target(machine), {"metadata": {"finalizers": []}})
         if _part(machine, "status", "nodeRef"):
             return False
         known = _part(machine, "metadata", "annotations").get("test/out-of-stock")
         if known or not self.has_stock(machine):
             return await self._out_of_stock(machine) if not known else False
+        if not self.joins(machine):
+            return False
         await self._node(f"node-{name}", f"test:///{name}")
         await self._hand.change(_target(machine), {"spec": {"providerID": f"test:///{name}"}})
         conditions = with_conditions(machine, condition("InfrastructureReady", "True"), condition("NodeReady", "True"))
@@ -128,14 +150,14 @@ class FakeClusterApi:
             await self._node(f"node-{name}-{self.made:05d}", id)
             ids.append(id)
         for id in ids[: len(ids) - wanted]:
-            await delete(self._hand.client, Target(NODES, "", f"node-{id.removeprefix('test:///')}"))
+            await self.outfit.remove(self._hand, f"node-{id.removeprefix('test:///')}")
         change = {"spec": {"providerIDList": ids[len(ids) - wanted :] if len(ids) > wanted else ids}}
         return await self._hand.change(Target(SIZED["MachinePool"], namespace, name), change)
 
     async def _node(self, name: str, provider_id: str) -> None:
         status = {"conditions": [condition("Ready", "True")]}
         obj = {"metadata": {"name": name}, "spec": {"providerID": provider_id}, "status": status}
-        await self._hand.make(NODES, "", obj)
+        await self.outfit.make(self._hand, obj)
 
 
 def _target(machine: Json, subresource: str = "") -> Target:

@@ -6,7 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from contract.driver.api_server import EVENTS, NODES, Cluster, Hand, api_server, condition, finalizers, with_conditions
+from contract.driver.api_server import (
+    BARE,
+    EVENTS,
+    Clients,
+    Cluster,
+    Hand,
+    Outfit,
+    api_server,
+    condition,
+    finalizers,
+    with_conditions,
+)
 from muster_kubeapi import Json, Resource, Target, delete
 from muster_provisioner.ports import DeclaredGroup
 from muster_servicekit.clock import Clock
@@ -27,13 +38,14 @@ class FakeKarpenter:
     """`has_stock` decides for each claim once, when it would be launched; `joins` whether a launched machine becomes a
     node; `publishes` whether its devices' drivers ever do."""
 
-    cluster: Cluster
+    cluster: Clients
     clock: Clock
     has_stock: Callable[[Json], bool] = always
     joins: Callable[[Json], bool] = always
     publishes: Callable[[Json], bool] = always
     reports: bool = True
     seen: list[str] = field(default_factory=list)
+    outfit: Outfit = BARE
     _hand: Hand = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,9 +96,8 @@ class FakeKarpenter:
         node = f"node-{name}"
         labels = {**cast("Json", metadata.get("labels") or {}), "karpenter.sh/registered": "true"}
         taints = [*cast("list[Json]", spec.get("taints") or []), *cast("list[Json]", spec.get("startupTaints") or [])]
-        await self._hand.make(
-            NODES,
-            "",
+        await self.outfit.make(
+            self._hand,
             {
                 "metadata": {"name": node, "labels": labels, "annotations": metadata.get("annotations") or {}},
                 "spec": {"providerID": f"test:///{name}", "taints": taints},
@@ -118,7 +129,7 @@ class FakeKarpenter:
             return False
         status = cast("Json", claim.get("status") or {})
         if status.get("nodeName"):
-            await delete(self._hand.client, Target(NODES, "", str(status["nodeName"])))
+            await self.outfit.remove(self._hand, str(status["nodeName"]))
         kept = [each for each in finalizers(claim) if each != FINALIZER]
         return await self._change(claim, {"metadata": {"finalizers": kept}})
 

@@ -158,6 +158,20 @@ async def test_a_deletion_that_is_repeated_before_its_controller_acts_lowers_not
     assert len(rig.machines()) == 3
 
 
+async def test_an_increase_waits_for_machines_that_are_about_to_go_for_it_would_keep_them(rig: ClusterApiRig) -> None:
+    first, second = sorted(each.id for each in await rig.driver.instances(GROUP))
+    await rig.driver.delete(GROUP, [first])
+    assert rig.replicas() == 1
+    with pytest.raises(DriverError) as refused:
+        await rig.driver.increase(GROUP, 1, tags("a"))
+    assert (refused.value.kind, rig.replicas()) == (DriverErrorKind.TRANSIENT, 1)
+    await rig.cluster.settle()
+    await rig.driver.increase(GROUP, 1, tags("a"))
+    await rig.cluster.settle()
+    left = {each.id for each in await rig.driver.instances(GROUP)}
+    assert (len(left), second in left, first in left) == (2, True, False)
+
+
 async def test_a_deletion_waits_while_machines_are_being_made(rig: ClusterApiRig) -> None:
     """Fewer replicas would then be filled by not making those, and the marked ones would stay."""
     (first, _) = await rig.driver.instances(GROUP)

@@ -4,6 +4,7 @@ Without: conversion between versions, schemas and defaults, admission, strategic
 graceful deletion.
 """
 
+from support.kube_api.backends import backend_types
 from support.kube_api.calls import ADMIN_TOKEN, Call, Permission
 from support.kube_api.faults import Faults
 from support.kube_api.kinds import DEFAULT_TYPES, ResourceType, in_versions, without
@@ -18,6 +19,7 @@ __all__ = [
     "KubeApi",
     "Permission",
     "ResourceType",
+    "backend_types",
     "in_versions",
     "without",
     "write_kubeconfig",

@@ -1,6 +1,6 @@
 """Who calls what: users by bearer token, what they may, and a record of what they did."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from support.kube_api.answers import StatusError
@@ -45,6 +45,7 @@ class Users:
     tokens: dict[str, str] = field(default_factory=lambda: {ADMIN_TOKEN: "admin"})
     grants: dict[str, frozenset[Permission]] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
+    told: Callable[[Call], None] = lambda _: None
 
     def issue(self, user: str, token: str = "") -> str:
         """A further token for a user."""
@@ -78,6 +79,7 @@ class Users:
             user, verb, route.type.group, route.type.plural, route.subresource, route.namespace, route.name, manager
         )
         self.calls.append(call)
+        self.told(call)
         granted = self.grants.get(user)
         if granted is not None and call.permission not in granted:
             asked = call.permission

@@ -8,7 +8,18 @@ from support.kube_api.answers import Json, bad_request, part, text
 Test = Callable[[Json], bool]
 
 _SET = re.compile(r"^\s*([\w./-]+)\s+(in|notin)\s+\(([^)]*)\)\s*$")
-_FIELDS = ("metadata.name", "metadata.namespace", "spec.nodeName", "spec.unschedulable", "status.phase", "spec.driver")
+_FIELDS = (
+    "metadata.name",
+    "metadata.namespace",
+    "spec.nodeName",
+    "spec.unschedulable",
+    "status.phase",
+    "spec.driver",
+    # Events are found by what they are about.
+    "involvedObject.kind",
+    "involvedObject.name",
+    "involvedObject.uid",
+)
 
 
 def label_test(selector: str) -> Test:

@@ -3,7 +3,7 @@
 import asyncio
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import orjson
@@ -60,7 +60,7 @@ class Snapshot:
 
 
 class Store:
-    """All objects of a cluster. `wake` is set anew by each write."""
+    """All objects of a cluster. `listener` hears of each write before anybody who waits."""
 
     def __init__(self, revision: int = 1000) -> None:
         self.revision = revision
@@ -69,6 +69,7 @@ class Store:
         self._snapshots: dict[int, Snapshot] = {}
         self._snapshot_ids = 0
         self._changed = asyncio.Event()
+        self.listener: Callable[[TypeId, Event], None] | None = None
 
     def get(self, type_id: TypeId, place: Place) -> Entry | None:
         """The object as it is."""
@@ -87,7 +88,7 @@ class Store:
         shelf = self._shelves[type_id]
         self.revision += 1
         entry = Entry(obj, self.revision)
-        self._tell(shelf, Event(self.revision, shelf.entries.get(place), entry))
+        self._tell(type_id, Event(self.revision, shelf.entries.get(place), entry))
         shelf.entries[place] = entry
         return entry
 
@@ -99,7 +100,7 @@ class Store:
         last = form or before.obj
         metadata = {**_metadata(last), "resourceVersion": str(self.revision)}
         gone = Entry({**last, "metadata": metadata}, self.revision)
-        self._tell(shelf, Event(self.revision, gone, None))
+        self._tell(type_id, Event(self.revision, gone, None))
         return gone
 
     def after(self, type_id: TypeId, revision: int) -> list[Event]:
@@ -143,7 +144,10 @@ class Store:
         """Types of which something was ever stored."""
         yield from self._shelves
 
-    def _tell(self, shelf: _Shelf, event: Event) -> None:
+    def _tell(self, type_id: TypeId, event: Event) -> None:
+        shelf = self._shelves[type_id]
+        if self.listener is not None:
+            self.listener(type_id, event)
         shelf.events.append(event)
         shelf.revisions.append(event.revision)
         self.announce()

@@ -9,13 +9,14 @@ from muster_types import GangId, NodeName, ObjectKey, OrderId
 
 @dataclass(frozen=True, slots=True)
 class RequestSeen:
-    """A ProvisioningRequest."""
+    """A ProvisioningRequest; `leaving` when somebody has deleted it and a finalizer still keeps it."""
 
     key: ObjectKey
     uid: str
     class_name: str
     status: RequestStatus
     json: bytes
+    leaving: bool = False
 
 
 @dataclass(frozen=True, slots=True)

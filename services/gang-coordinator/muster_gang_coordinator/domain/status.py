@@ -1,7 +1,7 @@
 """The status of the ProvisioningRequest as a fold of the gang's events (group-capacity §1.12)."""
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from muster_gang_coordinator.domain.events import (
     CompensationStarted,
@@ -158,11 +158,35 @@ def plan_writes(current: RequestStatus, wanted: RequestStatus) -> tuple[RequestS
     """The writes, in order, that bring the object from `current` to `wanted`; none when nothing is to be done.
 
     What turns true once stays so. A status in which more of it is true was written by a later reader of the same
-    events, so it is left alone. Details come in a write of their own before Provisioned=True (T31).
+    events, so it is left alone. Details come in a write of their own before Provisioned=True (T31). A condition whose
+    time somebody has renewed since (N-1.7) keeps that time.
     """
+    wanted = _with_renewed_times(current, wanted)
     if current == wanted or any(current.true(t) and not wanted.true(t) for t in _FOR_GOOD):
         return ()
     offers = wanted.true("Provisioned") and not current.true("Provisioned")
     if offers and wanted.details != current.details:
         return (replace(current, details=wanted.details), wanted)
     return (wanted,)
+
+
+def renewed(shown: RequestStatus, wanted: RequestStatus, now: datetime, after: timedelta) -> RequestStatus | None:
+    """`wanted` with the time of Provisioned=False set to now, when what is shown is as old as `after`; else None.
+
+    The Cluster Autoscaler deletes a request of any class a week after that time (group-capacity §1.9, N-1.7, T1).
+    """
+    seen, ours = shown.find("Provisioned"), wanted.find("Provisioned")
+    if seen is None or ours is None or seen.status or ours.status or now - seen.changed < after:
+        return None
+    fresh = replace(ours, changed=now.replace(microsecond=0))
+    return replace(wanted, conditions=tuple(fresh if each is ours else each for each in wanted.conditions))
+
+
+def _with_renewed_times(current: RequestStatus, wanted: RequestStatus) -> RequestStatus:
+    return replace(wanted, conditions=tuple(_renewed(current.find(each.type), each) for each in wanted.conditions))
+
+
+def _renewed(shown: Condition | None, wanted: Condition) -> Condition:
+    if shown is None or shown.status is not wanted.status or shown.changed <= wanted.changed:
+        return wanted
+    return replace(wanted, changed=shown.changed)

@@ -119,14 +119,14 @@ class Intake:
         seen = self._clusters.cluster(cluster).requests.get(key)
         for entry in self._gangs.serving(cluster, key):
             spec = entry.gang.saga.spec
-            if seen is not None and seen.uid == spec.uid:
+            if seen is not None and seen.uid == spec.uid and not seen.leaving:
                 continue
             shown = self._clusters.cluster(cluster).known_uids
             if seen is None and entry.gang.saga.request_id != spec.uid and spec.uid not in shown:
                 continue  # asked for over gRPC and not yet shown by the cluster
             why = f"ProvisioningRequest {key.namespace}/{key.name} was deleted"
             await self._desk.tell(cluster, entry.gang_id, CancelGang(why, self._now(), spec.uid), cause.step("cancel"))
-        if seen is None or not self._is_ours(seen.class_name):
+        if seen is None or seen.leaving or not self._is_ours(seen.class_name):
             return
         known = self._gangs.by_uid(cluster, seen.uid)
         if known is not None:

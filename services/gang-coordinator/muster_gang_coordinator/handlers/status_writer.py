@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import structlog
 from tenacity import AsyncRetrying, retry_if_exception_type, wait_exponential
@@ -11,7 +12,7 @@ from muster_eventstore import TransientError
 from muster_gang_coordinator.domain.events import GangRequested
 from muster_gang_coordinator.domain.requests import GangSpec
 from muster_gang_coordinator.domain.states import Compensating
-from muster_gang_coordinator.domain.status import RequestStatus, plan_writes
+from muster_gang_coordinator.domain.status import RequestStatus, plan_writes, renewed
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.projections import GangEntry, GangsView, Step
 from muster_gang_coordinator.ports import Requests, RequestStatuses
@@ -64,6 +65,19 @@ class StatusWriter:
                     self._enqueue(entry, publish=False)
                 elif not entry.over and self._unshown(entry):
                     self._enqueue(entry, publish=True)
+
+    def renew(self, clusters: tuple[str, ...], now: datetime, after: timedelta) -> int:
+        """Renew the time of requests that have waited for as long as `after`, as the cluster shows them; how many."""
+        count = 0
+        for cluster in map(ClusterId, clusters):
+            shown = {r.uid: r.status for r in self._clusters.cluster(cluster).requests.values() if not r.leaving}
+            for entry in self._gangs.open(cluster):
+                seen = shown.get(entry.gang.saga.spec.uid)
+                fresh = None if seen is None else renewed(seen, entry.status, now, after)
+                if fresh is not None:
+                    self._enqueue(replace(entry, status=fresh), publish=False)
+                    count += 1
+        return count
 
     async def run(self) -> None:
         """Until cancelled; then the writes at work are given up, and a restart makes them again."""

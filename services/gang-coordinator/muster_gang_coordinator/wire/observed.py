@@ -52,7 +52,8 @@ def _seen(key: ObjectKey, uid: str, data: bytes, cluster: ClusterId) -> Seen:
         case "ProvisioningRequest":
             class_name = text(at(obj, "spec", "provisioningClassName"))
             status = from_status(mapping(obj.get("status")))
-            return RequestSeen(key, uid or uid_without_one(cluster, key), class_name, status, data)
+            leaving = bool(at(obj, "metadata", "deletionTimestamp"))
+            return RequestSeen(key, uid or uid_without_one(cluster, key), class_name, status, data, leaving)
         case "Pod":
             return PodSeen(key, consumed_request(obj), NodeName(text(at(obj, "spec", "nodeName"))))
         case _:

@@ -1,7 +1,11 @@
 """Statuses reach the object in the order of the events, once, and again after a restart if need be."""
 
+from datetime import datetime, timedelta
+
 from muster_eventstore import Cause
+from muster_gang_coordinator.domain.commands import CancelGang, RetryGang
 from muster_gang_coordinator.domain.observed import ObjectGone, RequestSeen
+from muster_gang_coordinator.domain.plans import NoPlanKind
 from muster_gang_coordinator.domain.status import EMPTY
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.projections import GangsView
@@ -120,3 +124,40 @@ async def test_a_request_that_somebody_replaced_gets_no_status_of_the_old_one() 
     bench.tell(stockout())
     await bench.writer.wait_idle()
     assert bench.cluster.written == []
+
+
+async def test_t1_the_time_of_a_request_that_waits_long_is_renewed_and_kept_by_later_writes() -> None:
+    bench, old, week = Bench(), timedelta(days=3), NOON + timedelta(days=6)
+    bench.writer.start(("local",))
+    story = Story().requested()
+    story.refused(NoPlanKind.NOT_NOW)
+    bench.tell(story)
+    await bench.writer.wait_idle()
+    bench.show()
+    assert bench.writer.renew(("local",), NOON + timedelta(days=2), old) == 0
+    assert bench.writer.renew(("local",), week, old) == 1
+    await bench.writer.wait_idle()
+    assert _time_of(bench, "Provisioned") == week
+    assert _time_of(bench, "Accepted") < week
+    bench.show()
+    assert bench.writer.renew(("local",), week, old) == 0
+    told = len(story.history)
+    story.tell(RetryGang("room", story.now))
+    bench.tell(story, told)
+    await bench.writer.wait_idle()
+    assert bench.cluster.written[-1].find("Provisioned") != bench.cluster.written[-2].find("Provisioned")
+    assert _time_of(bench, "Provisioned") == week
+    ended = len(story.history)
+    story.tell(CancelGang("by hand", story.now))
+    story.released()
+    bench.tell(story, ended)
+    await bench.writer.wait_idle()
+    bench.show()
+    assert bench.cluster.statuses[SPEC.key].true("Failed")
+    assert bench.writer.renew(("local",), week + old, old) == 0, "one that is over may go"
+
+
+def _time_of(bench: Bench, type_: str) -> datetime:
+    found = bench.cluster.statuses[SPEC.key].find(type_)
+    assert found is not None
+    return found.changed

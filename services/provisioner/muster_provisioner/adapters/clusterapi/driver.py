@@ -97,7 +97,8 @@ class ClusterApiDriver:
         )
 
     async def increase(self, group: NodeGroupName, delta: int, tags: OrderTags) -> None:
-        """Write replicas that are larger by `delta`; the tags have no place here."""
+        """Write replicas that are larger by `delta`; the tags have no place here. Not while machines are about to be
+        deleted: with more replicas their controller would keep them, and make none instead."""
         key, spec = self._key(group), self._known(group).spec
         if group in self._withdrawn:
             raise permanent(f"node group {group} was withdrawn")
@@ -113,6 +114,11 @@ class ClusterApiDriver:
                     wanted, (_, most) = sized.replicas + delta, sized.bounds(spec.min_size, spec.max_size)
                     if wanted > most:
                         raise permanent(f"{group}: a size of {wanted} exceeds its maximum of {most}")
+                    machines = await self._store.machines(key, sized, self._clock.now())
+                    surplus = _existing(key, sized, machines) - sized.replicas
+                    if surplus > 0:
+                        reason = f"{group}: {surplus} machines are about to be deleted, so nothing was written"
+                        raise DriverError(DriverErrorKind.TRANSIENT, reason)
                     if await self._store.resize(key, sized, wanted):
                         self._tell([group])
                         return
