@@ -8,6 +8,7 @@ import typer
 
 from muster_cli.console import Output, print_document, print_table, stderr, stdout
 from muster_cli.exits import ExitStatus
+from muster_cli.live.devices import folded
 from muster_cli.offline.dumps import read_dump
 from muster_cli.offline.fragmentation import amount, choose_shapes, find_shape, report_document, room_document
 from muster_cli.options import OutputOption
@@ -104,8 +105,7 @@ def _print_report(report: Report, shapes: Sequence[Shape], gang: int, *, with_do
         stdout.print("\nno claim or template to judge by: name some by --shape to see what fits and what is stranded")
     if report.stranded:
         stdout.print()
-        stranded = [(each.node, each.device.device, each.shape or "-", each.why) for each in report.stranded]
-        print_table(("STRANDED ON", "DEVICE", "NEAREST SHAPE", "WHY NOT"), stranded, empty="")
+        print_table(("STRANDED ON", "DEVICES", "NEAREST SHAPE", "WHY NOT"), _stranded(report), empty="")
     if report.counters:
         stdout.print()
         print_table(
@@ -118,6 +118,14 @@ def _print_report(report: Report, shapes: Sequence[Shape], gang: int, *, with_do
         )
     for group, cost in sorted(report.cost.items()):
         stdout.print(f"stranded devices of {group} cost {cost:.2f} of its price", markup=False)
+
+
+def _stranded(report: Report) -> list[tuple[str, str, str, str]]:
+    """Devices of one node that are stranded for one reason, in one row."""
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for each in report.stranded:
+        rows.setdefault((each.node, each.shape, each.why), []).append(each.device.device)
+    return [(node, " ".join(folded(names)), shape or "-", why) for (node, shape, why), names in rows.items()]
 
 
 def _print_room(answer: tuple[Room, ...] | NoRoom, shape: Shape) -> None:
