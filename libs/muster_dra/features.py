@@ -3,7 +3,8 @@
 Source: dra-semantics §0.2 (profiles), §0.3 (differences D1-D16), §6.1 (gates and their defaults).
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -54,6 +55,14 @@ class Features:
         """The default gates of Kubernetes 1.36, behaviour as shipped in 1.36.3."""
         return cls(release=Release.V1_36, device_taint_rules=False, fractional_capacity_range=False)
 
+    def with_gates(self, gates: Mapping[str, bool]) -> "Features":
+        """With gates set by their names in `GATES` or in Kubernetes (`KUBERNETES_GATES`). Raises UnknownGate."""
+        unknown = [name for name in gates if name not in GATES and name not in KUBERNETES_GATES]
+        if unknown:
+            raise UnknownGate(unknown[0])
+        fields = {GATES.get(name) or GATES[KUBERNETES_GATES[name]]: value for name, value in gates.items()}
+        return replace(self, **fields)
+
     @property
     def strict(self) -> bool:
         return self.meaning is Meaning.DOCUMENTED
@@ -67,3 +76,34 @@ class Features:
     def forgetful_distinct(self) -> bool:
         """Whether `distinctAttribute` remembers one value for each request only (D3)."""
         return self.release is Release.V1_36 and not self.backports
+
+
+GATES: Mapping[str, str] = {
+    "AdminAccess": "admin_access",
+    "PrioritizedList": "prioritized_list",
+    "PartitionableDevices": "partitionable_devices",
+    "DeviceTaints": "device_taints",
+    "DeviceTaintRules": "device_taint_rules",
+    "DeviceBindingAndStatus": "binding_conditions",
+    "ConsumableCapacity": "consumable_capacity",
+    "FractionalCapacityRange": "fractional_capacity_range",
+    "ListTypeAttributes": "list_type_attributes",
+    "CompatibilityGroups": "compatibility_groups",
+    "DerivedAttributes": "derived_attributes",
+    "OptionalNodeOperations": "optional_node_operations",
+}
+"""The allocator's name of each gate, to the field of Features."""
+
+KUBERNETES_GATES: Mapping[str, str] = {
+    "DRADeviceBindingConditions": "DeviceBindingAndStatus",
+    "DRADeviceCompatibilityGroups": "CompatibilityGroups",
+    **{f"DRA{name}": name for name in GATES if name not in ("DeviceBindingAndStatus", "CompatibilityGroups")},
+}
+"""What `kube-scheduler --feature-gates` calls the gates (dra-semantics §6.1)."""
+
+
+class UnknownGate(ValueError):
+    """A feature gate that the engine does not know. The message lists those that it does."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"there is no gate {name!r}; the gates are {', '.join(sorted(GATES))}")

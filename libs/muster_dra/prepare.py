@@ -146,7 +146,7 @@ def _prepare_option(
     try:
         mode = Mode(wanted.mode)
     except ValueError:
-        return Fatal(FatalKind.MODE_UNKNOWN, f"{where}: unsupported count mode {wanted.mode!r}")
+        return Fatal(FatalKind.MODE_UNKNOWN, f"{where}: {_unknown_mode(wanted.mode)}")
     return PreparedOption(
         request,
         full_name,
@@ -158,6 +158,13 @@ def _prepare_option(
         wanted,
         tuple(index for index, constraint in enumerate(spec.constraints) if _applies(constraint, request, full_name)),
     )
+
+
+def _unknown_mode(mode: str) -> str:
+    modes = " or ".join(known.value for known in Mode)
+    if mode:
+        return f"allocationMode {mode!r} is unknown (unsupported count mode); write {modes}"
+    return f"allocationMode is missing (unsupported count mode), and nobody filled in the default; write {modes}"
 
 
 def _applies(constraint: DeviceConstraint, request: str, full_name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import cast
 from muster_dra.allocate import allocate
 from muster_dra.allocated import AllocatedState
 from muster_dra.catalog import Catalog
-from muster_dra.features import Features, Meaning, Release
+from muster_dra.features import GATES, Features, Meaning, Release
 from muster_dra.objects.claims import AllocatedDevice, Defaults, parse_claim
 from muster_dra.objects.classes import parse_class, parse_taint_rule
 from muster_dra.objects.nodes import parse_node
@@ -19,18 +19,8 @@ from muster_types import DeviceId
 _REQUIRED = ("nodes", "claims")
 """Without these nothing is asked; slices, classes and what is allocated may be left out."""
 
-_GATES = {
-    "AdminAccess": "admin_access",
-    "PrioritizedList": "prioritized_list",
-    "PartitionableDevices": "partitionable_devices",
-    "DeviceTaints": "device_taints",
-    "DeviceBindingAndStatus": "binding_conditions",
-    "ConsumableCapacity": "consumable_capacity",
-    "ListTypeAttributes": "list_type_attributes",
-    "CompatibilityGroups": "compatibility_groups",
-    "DerivedAttributes": "derived_attributes",
-    "OptionalNodeOperations": "optional_node_operations",
-}
+_NOT_IN_ROWS = ("DeviceTaintRules", "FractionalCapacityRange")
+"""Gates that the recorded rows do not name: left out of `features`, they stay as the release has them."""
 
 
 def solve_problem(row: object) -> dict[str, object]:
@@ -108,7 +98,11 @@ def _features(top: Fields) -> Features:
         chosen = replace(chosen, meaning=Meaning.DOCUMENTED)
     if top.has("features"):
         gates = top.child("features")
-        chosen = replace(chosen, **{field: bool(gates.boolean(gate)) for gate, field in _GATES.items()})
+        for name in gates.json:
+            if name not in GATES:
+                raise gates.wrong(name, f"there is no such gate; the gates are {', '.join(GATES)}")
+        written = {name: bool(gates.boolean(name)) for name in GATES if gates.has(name) or name not in _NOT_IN_ROWS}
+        chosen = chosen.with_gates(written)
     return chosen
 
 

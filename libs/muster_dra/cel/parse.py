@@ -68,7 +68,8 @@ class _Parser:
 
     def _unexpected(self, hint: str = "") -> ParseFailed:
         token = self._peek()
-        return ParseFailed(f"syntax error at character {token.at + 1}: unexpected {token.text[:40]}{hint}")
+        found = token.text[:40] if token.sort is not Sort.END else "end of the expression"
+        return ParseFailed(f"syntax error at character {token.at + 1}: unexpected {found}{hint}")
 
     def _id(self) -> int:
         return next(self._ids)

@@ -73,7 +73,7 @@ def tokenize(text: str) -> list[Token]:
         if match.lastgroup != "space":
             found.append(_token(str(match.lastgroup), match.group(), at))
         at = match.end()
-    found.append(Token(Sort.END, "the end of the expression", at))
+    found.append(Token(Sort.END, "", at))
     return found
 
 

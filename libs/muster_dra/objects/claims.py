@@ -188,6 +188,8 @@ def parse_claim_template(json: object, defaults: Defaults = Defaults.API_SERVER)
 def _request(json: Fields, defaults: Defaults) -> ClaimRequest:
     name = json.required_text("name")
     if json.has("firstAvailable"):
+        if exact_request_fields(json) is not None:
+            raise json.wrong("firstAvailable", f"request {name} has an exact request too; leave one of the two out")
         alternatives = json.children("firstAvailable")
         return ClaimRequest(
             name,

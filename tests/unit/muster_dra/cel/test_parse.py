@@ -253,5 +253,5 @@ def test_nesting_beyond_upstreams_limit_is_refused(text: str) -> None:
 
 
 def test_the_place_of_a_syntax_error_is_told() -> None:
-    with pytest.raises(ParseFailed, match="character 7: unexpected the end of the expression"):
+    with pytest.raises(ParseFailed, match="character 7: unexpected end of the expression"):
         parse("a.b ==")
