@@ -20,7 +20,7 @@ from muster_dra.extended_resources import (
     is_candidate,
     treatment,
 )
-from muster_dra.features import Features, Meaning, Release
+from muster_dra.features import GATES, KUBERNETES_GATES, Features, Meaning, Release, UnknownGate
 from muster_dra.node_classes import node_class_key
 from muster_dra.objects.claims import (
     AllocatedDevice,
@@ -81,6 +81,8 @@ from muster_dra.validation import Violation, check_slice
 
 __all__ = [
     "DEFAULT_BUDGET",
+    "GATES",
+    "KUBERNETES_GATES",
     "AllocatedConfig",
     "AllocatedDevice",
     "AllocatedState",
@@ -144,6 +146,7 @@ __all__ = [
     "SearchBudget",
     "SharedUse",
     "Treatment",
+    "UnknownGate",
     "UnreadableSelector",
     "ValidRange",
     "Violation",

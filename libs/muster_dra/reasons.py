@@ -217,7 +217,7 @@ class Reason:
         if self.wanted:
             json |= {"wanted": self.wanted, "found": self.found}
         if self.wanted_amount:
-            json |= {"wantedAmount": self.wanted_amount, "foundAmount": self.found_amount}
+            json |= {"wanted_amount": self.wanted_amount, "found_amount": self.found_amount}
         if self.devices:
             json["devices"] = [str(device) for device in self.devices]
         if self.holders:

@@ -24,7 +24,10 @@ def audit(
 
       muster audit examples/fleet
 
-      kubectl get nodes,pods,resourceslices,resourceclaims,deviceclasses -A -o yaml | muster audit -
+      kubectl get nodes,pods,resourceslices,resourceclaims,resourceclaimtemplates,deviceclasses,devicetaintrules \\
+        -A -o yaml | muster audit -
+
+    Leave out of the list what kubectl says the server does not have (devicetaintrules are not served everywhere).
     """
     dump = read_dump(paths)
     with stderr.status(f"judging {len(dump.manifests)} objects"):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
@@ -9,6 +10,16 @@ from muster_cli.console import stderr
 from muster_cli.exits import UserError
 from muster_kube import Manifest, Rejected, Skipped, read_path
 from muster_types import ObjectKey
+
+
+DUMP_COMMAND = (
+    "kubectl get nodes,pods,resourceslices,resourceclaims,resourceclaimtemplates,deviceclasses,devicetaintrules,"
+    "podtemplates -A -o yaml > dump.yaml"
+)
+NOT_SERVED = (
+    "If kubectl says that the server has no resource type devicetaintrules (or another one), leave that name out: "
+    "a cluster that does not serve a kind has none of it."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +36,8 @@ class Dump:
         return [dict(manifest.obj) for manifest in self.manifests]
 
 
-def read_dump(paths: Sequence[str]) -> Dump:
-    """Read files, directories, or `-`. Nothing readable at all is an error that says where was looked."""
+def read_dump(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> Dump:
+    """Read files, directories, or `-` (`stdin`, if somebody looked into it already). Nothing readable at all is an error that says where was looked."""
     found: dict[ObjectKey, Manifest] = {}
     rejected: list[Rejected] = []
     skipped: list[Skipped] = []
@@ -34,7 +45,7 @@ def read_dump(paths: Sequence[str]) -> Dump:
     with Progress(*columns, console=stderr, transient=True, disable=not stderr.is_terminal) as progress:
         task = progress.add_task("reading")
         for path in paths:
-            for count, reading in enumerate(read_path(path), 1):
+            for count, reading in enumerate(read_path(path, stdin=stdin), 1):
                 match reading:
                     case Manifest():
                         found[reading.key] = reading
@@ -48,9 +59,8 @@ def read_dump(paths: Sequence[str]) -> Dump:
     print_problems(dump)
     if not dump.manifests:
         raise UserError(
-            f"no Kubernetes object that Muster reads in {', '.join(paths)}; dump a cluster with\n"
-            "  kubectl get nodes,pods,resourceslices,resourceclaims,resourceclaimtemplates,deviceclasses,podtemplates "
-            "-A -o yaml > dump.yaml"
+            f"no Kubernetes object that Muster reads in {', '.join(paths)}; dump a cluster with\n  {DUMP_COMMAND}\n"
+            f"{NOT_SERVED}"
         )
     return dump
 
