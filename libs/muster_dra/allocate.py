@@ -8,6 +8,7 @@ from muster_dra.allocations import allocation, claim_allocations
 from muster_dra.catalog import Catalog
 from muster_dra.compiled import CompiledClaims
 from muster_dra.explain import explain, pool_reason
+from muster_dra.fatal_ends import fatal_end
 from muster_dra.found import Ended, Solution
 from muster_dra.objects.claims import ResourceClaim
 from muster_dra.objects.nodes import Node
@@ -15,7 +16,6 @@ from muster_dra.outcome import Allocation, Fatal, FatalKind, NodeError, NoFit, O
 from muster_dra.pools import Pool, UnreadableSelector
 from muster_dra.prepare import Mode
 from muster_dra.reference import reference_allocate
-from muster_dra.selectors import SelectorError
 from muster_dra.solving import solve, solve_exclusive
 from muster_dra.views import NodeView, exclusive_use, occupancy
 
@@ -67,7 +67,7 @@ def allocate(
             return allocation(found, compiled, view)
         return Allocation(lambda: claim_allocations(found, compiled, view))
     if isinstance(found, Ended):
-        return _fatal(found, compiled, view, budget)
+        return fatal_end(found, compiled, plan, view, budget.steps)
     refusal = NodeError if view.invalid else NoFit
     return refusal(lambda: explain(node, claims, catalog, allocated))
 
@@ -82,34 +82,10 @@ def _all_of_unusable(compiled: CompiledClaims, pool: Pool) -> Fatal | NodeError 
                     return NodeError(() if reason is None else (reason,))
                 message = (
                     f"claim {compiled.claims[ask.claim].claim.full_name}, request {ask.option.full_name}: "
-                    f"asks for all devices, but pool {pool.id} is {pool.state.value}"
+                    f"asks for all devices, but {pool.why_unusable()}"
                 )
                 return Fatal(FatalKind.POOL_NOT_USABLE, message)
     return None
-
-
-def _fatal(ended: Ended, compiled: CompiledClaims, view: NodeView, budget: SearchBudget) -> Fatal:
-    if ended.kind is FatalKind.GAVE_UP:
-        return Fatal(
-            FatalKind.GAVE_UP,
-            f"gave up on node {view.node.name} after {budget.steps} devices tried: neither a solution nor a proof "
-            "that there is none was found",
-        )
-    if ended.kind is FatalKind.TOO_MANY_DEVICES:
-        claim = compiled.claims[ended.request].claim
-        return Fatal(ended.kind, f"claim {claim.full_name}: asks for more devices than the limit of 32")
-    ask = compiled.requests[ended.request].asks[ended.option]
-    slot = view.slot(ended.device)
-    device = slot.pool.id.device(slot.device.name)
-    where = f"claim {compiled.claims[ask.claim].claim.full_name}, request {ask.option.full_name}"
-    if ended.kind is FatalKind.ALL_CONSTRAINT:
-        return Fatal(
-            ended.kind, f"{where}: cannot add device {device} because a claim constraint would not be satisfied"
-        )
-    found = ask.selectors.match(slot.part.body.views[ended.device - slot.part.offset])
-    if isinstance(found, SelectorError):
-        return Fatal(ended.kind, f"{where}, device {device}: {found.sentence()}")
-    return Fatal(FatalKind.NODE_SELECTOR, f"{where}: the node selector of device {device} cannot be evaluated")
 
 
 def _names_clash(view: NodeView) -> bool:

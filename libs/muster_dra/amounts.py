@@ -51,6 +51,12 @@ class Amount:
         text = _decimal(nano) if -1024 * NANO < nano < 1024 * NANO else format_quantity(nano)
         return Amount(Nano(nano), text, text)
 
+    @staticmethod
+    def decimal(nano: int) -> "Amount":
+        """The amount with a decimal suffix, for sentences."""
+        text = _decimal(nano)
+        return Amount(Nano(nano), text, text)
+
     def __str__(self) -> str:
         return self.text
 

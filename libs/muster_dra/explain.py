@@ -4,13 +4,18 @@ from collections.abc import Sequence
 
 from muster_dra.allocated import AllocatedState
 from muster_dra.catalog import Catalog
+from muster_dra.cel import DeviceView
 from muster_dra.compiled import Ask, CompiledClaims
-from muster_dra.funnel import Funnel, Survivor
+from muster_dra.funnel import Funnel
+from muster_dra.funnel_sharing import pools_in, pools_of
 from muster_dra.misses import constraint_reason
 from muster_dra.objects.claims import ResourceClaim
 from muster_dra.objects.nodes import Node
+from muster_dra.objects.slices import PoolId, ResourceSlice
 from muster_dra.outcome import Fatal
-from muster_dra.pools import Pool, PoolState, UnreadableSelector
+from muster_dra.phrases import attribute_name
+from muster_dra.pools import Pool, PoolState, UnreadableSelector, is_relevant
+from muster_dra.prepare import MAX_RESULTS
 from muster_dra.reasons import Reason, ReasonCode
 from muster_dra.selectors import device_view
 from muster_dra.situation import situation
@@ -39,6 +44,7 @@ def explain(
         reasons = _together(Subproblems(start, compiled), view, allocated)
     return (
         *_pool_reasons(unusable, compiled, concerned=True),
+        *_ignored(_counter_slices(node, catalog), compiled),
         *(reasons or [Reason(ReasonCode.NO_COMBINATION)]),
         *_pool_reasons(unusable, compiled, concerned=False),
     )
@@ -52,6 +58,25 @@ def pool_reason(pool: Pool) -> Reason | None:
     return Reason(code, pool=pool.id, pool_reason=pool.reason)
 
 
+def _counter_slices(node: Node, catalog: Catalog) -> list[ResourceSlice]:
+    """Slices for the node whose devices are ignored for the counters beside them (dra-semantics §1.14)."""
+    mixed = (slice_ for slice_ in catalog.index.candidates(node) if slice_.holds_counters and slice_.devices)
+    return sorted(
+        (slice_ for slice_ in mixed if is_relevant(slice_, node, catalog.features) is True),
+        key=lambda slice_: slice_.name,
+    )
+
+
+def _ignored(slices: list[ResourceSlice], compiled: CompiledClaims) -> list[Reason]:
+    """A reason for each slice with an ignored device that some request's selectors would let through."""
+    asks = [ask for request in compiled.requests for ask in request.asks]
+    return [
+        Reason(ReasonCode.DEVICES_IGNORED, subject=slice_.name, found=len(slice_.devices), pool=slice_.pool)
+        for slice_ in slices
+        if _some_pass([device_view(slice_.pool.driver, device) for device in slice_.devices], asks)
+    ]
+
+
 def _pool_reasons(pools: list[Pool], compiled: CompiledClaims, *, concerned: bool) -> list[Reason]:
     """The unusable pools that hold, or do not hold, a device that some request's selectors would let through."""
     asks = [ask for request in compiled.requests for ask in request.asks]
@@ -61,7 +86,10 @@ def _pool_reasons(pools: list[Pool], compiled: CompiledClaims, *, concerned: boo
 
 
 def _concerns(pool: Pool, asks: list[Ask]) -> bool:
-    views = [device_view(pool.id.driver, device) for _, device in pool.devices()]
+    return _some_pass([device_view(pool.id.driver, device) for _, device in pool.devices()], asks)
+
+
+def _some_pass(views: list[DeviceView], asks: list[Ask]) -> bool:
     return any(ask.selectors.match(view) is True for view in views for ask in asks)
 
 
@@ -93,6 +121,7 @@ def _of_alternatives(causes: list[Reason], asks: tuple[Ask, ...]) -> Reason:
         found=nearest.found,
         value=nearest.request,
         causes=tuple(causes),
+        pools=tuple(dict.fromkeys(pool for cause in causes for pool in cause.pools)),
     )
 
 
@@ -114,8 +143,8 @@ def _together(parts: Subproblems, view: NodeView, allocated: AllocatedState) -> 
             for constraint in parts.constraints_of(claim)
             if not parts.feasible(_under(parts, requests, constraint), (constraint,))
         ]
-        reasons += single or [_of_claim(parts, claim, name)]
-    return reasons or _of_claims(parts)
+        reasons += single or [_of_claim(parts, view, claim, name)]
+    return reasons or _of_claims(parts, view)
 
 
 def _of_request(parts: Subproblems, number: int, claim: str, funnel: Funnel) -> Reason | None:
@@ -123,8 +152,9 @@ def _of_request(parts: Subproblems, number: int, claim: str, funnel: Funnel) -> 
     if len(parts.whole.options[number]) > 1 or parts.feasible([number], ()):
         return None
     ask, option = parts.compiled.requests[number].asks[0], parts.whole.options[number][0]
-    free = funnel.narrowed(ask)
-    numbers = [] if isinstance(free, Reason) else [one.number for one in free]
+    narrowed = funnel.narrowed(ask)
+    free = [] if isinstance(narrowed, Reason) else narrowed
+    numbers = [one.number for one in free]
     for constraint in ask.constraints:
         first = parts.content.constraints[constraint].first
         publishing = sum(first >> device & 1 for device in numbers)
@@ -136,9 +166,20 @@ def _of_request(parts: Subproblems, number: int, claim: str, funnel: Funnel) -> 
                 subject=parts.compiled.constraints[constraint].attribute,
                 wanted=option.need,
                 found=publishing,
+                pools=pools_of(free),
             )
-    found = parts.reach([number], ())
-    return Reason(ReasonCode.COUNTERS_SHARED, claim, ask.option.full_name, wanted=option.need, found=found)
+    counter, needed, left = funnel.counters_together(free, option.need)
+    return Reason(
+        ReasonCode.COUNTERS_SHARED,
+        claim,
+        ask.option.full_name,
+        subject=counter,
+        wanted=option.need,
+        found=parts.reach([number], ()),
+        wanted_amount=needed,
+        found_amount=left,
+        pools=pools_of(free),
+    )
 
 
 def _under(parts: Subproblems, requests: list[int], constraint: int) -> list[int]:
@@ -150,34 +191,39 @@ def _under(parts: Subproblems, requests: list[int], constraint: int) -> list[int
     ]
 
 
-def _of_claim(parts: Subproblems, claim: int, name: str) -> Reason:
+def _of_claim(parts: Subproblems, view: NodeView, claim: int, name: str) -> Reason:
     """Requests that compete, or constraints that can be met one by one but not together."""
     requests = parts.requests_of(claim)
+    pools = pools_in(view, parts.candidates(requests))
+    least = [parts.least(number) for number in requests]
+    if sum(least) > MAX_RESULTS:
+        over = next(place for place in range(len(least)) if sum(least[: place + 1]) > MAX_RESULTS)
+        request = parts.compiled.requests[requests[over]].asks[0].option.request
+        code = ReasonCode.TOO_MANY_DEVICES
+        return Reason(code, name, request, wanted=sum(least), found=MAX_RESULTS, pools=pools)
     clash = parts.constraints_of(claim)
     for constraint in tuple(clash):
         fewer = [other for other in clash if other != constraint]
         if not parts.feasible(requests, fewer):
             clash = fewer
-    needs = [min(option.need for option in parts.whole.options[number]) for number in requests]
     done = next(
         (count - 1 for count in range(1, len(requests) + 1) if not parts.feasible(requests[:count], clash)),
         len(requests),
     )
-    if parts.whole.plan.counts and done == len(requests):
-        return Reason(ReasonCode.TOO_MANY_DEVICES, name)
-    names = [f"{_condition(parts, constraint)}" for constraint in clash]
+    names = [_condition(parts, constraint, pools) for constraint in clash]
     failing = parts.compiled.requests[requests[min(done, len(requests) - 1)]].asks[0].option.request
     return Reason(
         ReasonCode.CONSTRAINTS_CLASH if clash else ReasonCode.REQUESTS_COMPETE,
         name,
         failing,
         subject=", ".join(names),
-        wanted=sum(needs),
+        wanted=sum(least),
         found=parts.reach(requests, clash),
+        pools=pools,
     )
 
 
-def _condition(parts: Subproblems, constraint: int) -> str:
+def _condition(parts: Subproblems, constraint: int, pools: tuple[PoolId, ...]) -> str:
     prepared = parts.compiled.constraints[constraint]
     names = sorted(
         {
@@ -188,18 +234,28 @@ def _condition(parts: Subproblems, constraint: int) -> str:
         }
     )
     kind = "distinct" if prepared.distinct else "same"
-    return f"{kind} {prepared.attribute.rpartition('/')[2]} over {', '.join(names)}"
+    return f"{kind} {attribute_name(prepared.attribute, pools)} over {', '.join(names)}"
 
 
-def _of_claims(parts: Subproblems) -> list[Reason]:
+def _of_claims(parts: Subproblems, view: NodeView) -> list[Reason]:
     claims = parts.compiled.claims
     for count in range(2, len(claims) + 1):
         requests = [number for number, request in enumerate(parts.content.requests) if request.claim < count]
         constraints = [one for claim in range(count) for one in parts.constraints_of(claim)]
         if not parts.feasible(requests, constraints):
-            others = tuple(claim.claim.full_name for claim in claims[: count - 1])
-            return [Reason(ReasonCode.CLAIMS_COMPETE, claims[count - 1].claim.full_name, holders=others)]
+            last = claims[count - 1].claim.full_name
+            own = parts.requests_of(count - 1)
+            before = [number for number in requests if number not in own]
+            swapped = any(parts.is_admin(number) for number in before) and parts.feasible([*own, *before], constraints)
+            return [
+                Reason(
+                    ReasonCode.CLAIMS_COMPETE,
+                    last,
+                    subject=last if swapped else "",
+                    wanted=sum(min(option.need for option in parts.whole.options[number]) for number in requests),
+                    found=parts.reach(requests, constraints),
+                    holders=tuple(claim.claim.full_name for claim in claims[: count - 1]),
+                    pools=pools_in(view, parts.candidates(requests)),
+                )
+            ]
     return []
-
-
-__all__ = ["Survivor", "explain", "pool_reason"]

@@ -5,9 +5,10 @@ from collections.abc import Callable
 from muster_dra.capacity import fits
 from muster_dra.cel import CelError
 from muster_dra.compiled import Ask
-from muster_dra.funnel_sharing import Sharing, Survivor, cel_view, ids, index_of
+from muster_dra.funnel_sharing import Sharing, Survivor, cel_view, ids, index_of, pools_of
 from muster_dra.objects.slices import RequestPolicy
-from muster_dra.objects.taints import untolerated
+from muster_dra.objects.taints import DeviceTaint, all_untolerated, untolerated
+from muster_dra.phrases import amount_like
 from muster_dra.prepare import Mode
 from muster_dra.reasons import Reason, ReasonCode
 
@@ -56,20 +57,22 @@ class Funnel(Sharing):
                 of_class = place.startswith("class ")
                 code = ReasonCode.CLASS_MATCHES_NOTHING if of_class else ReasonCode.SELECTOR_MATCHES_NOTHING
                 name = ask.option.device_class.name
-                return self._named(ask, Reason(code, subject=expression, found=len(left), value=name, wanted=wanted))
+                reason = Reason(code, subject=expression, found=len(left), value=name, wanted=wanted)
+                return self._named(ask, reason, left)
             left = passed
         if len(left) < wanted:
-            return self._named(ask, Reason(ReasonCode.TOO_FEW_MATCH, wanted=wanted, found=len(left), devices=ids(left)))
+            reason = Reason(ReasonCode.TOO_FEW_MATCH, wanted=wanted, found=len(left), devices=ids(left))
+            return self._named(ask, reason, left)
         here = [one for one in left if one.slot.part.here >> index_of(one) & 1]
         if len(here) < wanted:
             elsewhere = [one for one in left if one not in here]
             return self._named(
-                ask, Reason(ReasonCode.BOUND_ELSEWHERE, wanted=wanted, found=len(here), devices=ids(elsewhere))
+                ask, Reason(ReasonCode.BOUND_ELSEWHERE, wanted=wanted, found=len(here), devices=ids(elsewhere)), left
             )
         gated = [one for one in here if not self._gated(one)]
         if len(gated) < wanted:
             return self._named(
-                ask, Reason(ReasonCode.FEATURE_OFF, wanted=wanted, found=len(gated), subject=self._gate(here))
+                ask, Reason(ReasonCode.FEATURE_OFF, wanted=wanted, found=len(gated), subject=self._gate(here)), here
             )
         return self._capable(ask, gated, wanted)
 
@@ -100,6 +103,7 @@ class Funnel(Sharing):
                         found=len(have),
                         wanted_amount=amount.text,
                     ),
+                    left,
                 )
             allowed = [one for one in have if self._amounts(ask, one) is not None]
             if len(allowed) < wanted:
@@ -113,9 +117,11 @@ class Funnel(Sharing):
                         wanted_amount=amount.text,
                         value=policy_text(have[0].slot.device.capacity[name].policy),
                     ),
+                    have,
                 )
             large = [one for one in allowed if fits(one.slot.device, self._amounts(ask, one) or {}, {})]
             if len(large) < wanted:
+                needed = self._amounts(ask, allowed[0]) or {name: amount}
                 most = max((one.slot.device.capacity[name].value for one in have), key=lambda value: value.nano)
                 return self._named(
                     ask,
@@ -124,10 +130,11 @@ class Funnel(Sharing):
                         subject=name,
                         wanted=wanted,
                         found=len(large),
-                        wanted_amount=(self._amounts(ask, allowed[0]) or {name: amount})[name].text,
+                        wanted_amount=amount_like(needed[name].nano, amount).text,
                         found_amount=most.text,
                         devices=ids(have),
                     ),
+                    have,
                 )
             left = large
         return [one for one in left if self._amounts(ask, one) is not None]
@@ -139,17 +146,21 @@ class Funnel(Sharing):
         clean = [one for one, taint in zip(left, taints, strict=True) if taint is None]
         if len(clean) >= wanted:
             return clean
-        names = sorted({str(taint) for taint in taints if taint is not None})
         tainted = [one for one in left if one not in clean]
+        tolerations = ask.option.wanted.tolerations
+        names = {
+            _taint_text(taint) for one in tainted for taint in all_untolerated(one.slot.device.taints, tolerations)
+        }
         return self._named(
             ask,
             Reason(
                 ReasonCode.TAINTED,
-                subject=", ".join(names),
+                subject=", ".join(sorted(names)),
                 wanted=wanted,
                 found=len(clean),
                 devices=ids(tainted),
             ),
+            left,
         )
 
     def _free(self, ask: Ask, left: list[Survivor], wanted: int) -> list[Survivor] | Reason:
@@ -169,6 +180,7 @@ class Funnel(Sharing):
                 holders=holders,
                 devices=ids(one for one in left if one.number in held),
             ),
+            left,
         )
 
     def _held(self, one: Survivor) -> tuple[str, ...] | None:
@@ -192,7 +204,12 @@ class Funnel(Sharing):
             devices=reason.devices,
             holders=reason.holders,
             causes=(reason,),
+            pools=pools_of(matching),
         )
+
+
+def _taint_text(taint: DeviceTaint) -> str:
+    return f"{taint} (DeviceTaintRule {taint.rule})" if taint.rule else str(taint)
 
 
 def policy_text(policy: RequestPolicy | None) -> str:

@@ -1,6 +1,6 @@
 """What is left of shared things for one request: amounts of capacity, and counters."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from muster_dra.allocated import AllocatedState
@@ -9,6 +9,9 @@ from muster_dra.capacity import amounts_taken, fits
 from muster_dra.cel import DeviceView
 from muster_dra.compiled import Ask, CompiledClaims
 from muster_dra.counters import available, drawn
+from muster_dra.objects.slices import PoolId
+from muster_dra.phrases import amount_like, listed
+from muster_dra.plan_content import bits_of
 from muster_dra.pools import Pool
 from muster_dra.reasons import Reason, ReasonCode
 from muster_dra.views import NodeView, Slot
@@ -62,6 +65,7 @@ class Sharing:
                 devices=ids(full),
                 holders=tuple(holders),
             ),
+            left,
         )
 
     def _committed(self, one: Survivor) -> dict[str, int]:
@@ -74,14 +78,16 @@ class Sharing:
 
     def _left(self, one: Survivor, name: str) -> Amount:
         capacity = one.slot.device.capacity.get(name)
-        total = capacity.value.nano if capacity is not None else 0
-        return Amount.computed(total - self._committed(one).get(name, 0))
+        if capacity is None:
+            return Amount.computed(0)
+        return amount_like(capacity.value.nano - self._committed(one).get(name, 0), capacity.value)
 
     def _shortest(self, ask: Ask, full: list[Survivor]) -> tuple[str, Amount]:
         """The capacity that the first full device lacks, and how much of it is needed."""
         for name, amount in (self._amounts(ask, full[0]) or {}).items():
-            if amount.nano > self._left(full[0], name).nano:
-                return name, amount
+            left = self._left(full[0], name)
+            if amount.nano > left.nano:
+                return name, amount_like(amount.nano, full[0].slot.device.capacity[name].value)
         return "", Amount.computed(0)
 
     def _with_counters(self, ask: Ask, left: list[Survivor], wanted: int) -> list[Survivor] | Reason:
@@ -113,7 +119,35 @@ class Sharing:
                 holders=self._drawing(one.slot.pool, counter),
                 pool=one.slot.pool.id,
             ),
+            (one,),
         )
+
+    def counters_together(self, able: Sequence[Survivor], wanted: int) -> tuple[str, str, str]:
+        """What `wanted` of devices that could be had one by one draw together: counter, least needed, left.
+
+        If no single counter proves too small, the counters that they draw with what is left, and no amounts.
+        """
+        several = len(pools_of(able)) > 1
+        short: list[tuple[int, str, int, int]] = []
+        drawn_from: dict[str, int] = {}
+        for pool in {one.slot.pool.id: one.slot.pool for one in able}.values():
+            left = available(pool, self._allocated.use(pool.id), self._features)
+            needs = [
+                dict(drawn(one.slot.device.consumes, self._features)) if one.slot.pool.id == pool.id else {}
+                for one in able
+            ]
+            for counter, have in left.items():
+                amounts = sorted(need.get(counter, 0) for need in needs)
+                name = f"{pool.id.name + '/' if several else ''}{'/'.join(counter)}"
+                least = sum(amounts[:wanted])
+                if any(amounts):
+                    drawn_from[name] = have
+                if least > have:
+                    short.append((have - least, name, least, have))
+        if short:
+            _, name, least, have = min(short)
+            return name, Amount.computed(least).text, Amount.computed(have).text
+        return listed(f"{name} ({Amount.computed(have).text} left)" for name, have in drawn_from.items()), "", ""
 
     def _shortage(
         self, one: Survivor, remaining: dict[int, dict[tuple[str, str], int]]
@@ -145,9 +179,20 @@ class Sharing:
             )
         )
 
-    def _named(self, ask: Ask, reason: Reason) -> Reason:
+    def _named(self, ask: Ask, reason: Reason, left: Iterable[Survivor] = ()) -> Reason:
+        """With claim, request and the pools of the devices that came in question."""
         claim = self._compiled.claims[ask.claim].claim.full_name
-        return replace(reason, claim=claim, request=ask.option.full_name)
+        return replace(reason, claim=claim, request=ask.option.full_name, pools=pools_of(left))
+
+
+def pools_of(survivors: Iterable[Survivor]) -> tuple[PoolId, ...]:
+    """Their pools, each once, in search order."""
+    return tuple(dict.fromkeys(one.slot.pool.id for one in survivors))
+
+
+def pools_in(view: NodeView, devices: int) -> tuple[PoolId, ...]:
+    """The pools of a set of devices of the view, in search order."""
+    return tuple(dict.fromkeys(view.slot(device).pool.id for device in bits_of(devices)))
 
 
 def ids(survivors: Iterable[Survivor]) -> tuple[DeviceId, ...]:

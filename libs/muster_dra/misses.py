@@ -1,7 +1,11 @@
 """How near a constraint came to being met: the best value, how many devices share it, and one that does not."""
 
+from dataclasses import replace
+
 from muster_dra.allocated import AllocatedState
 from muster_dra.attributes import Attribute
+from muster_dra.funnel_sharing import pools_in
+from muster_dra.phrases import listed
 from muster_dra.plan_content import bits_of
 from muster_dra.reasons import Reason, ReasonCode
 from muster_dra.situation import Option
@@ -15,29 +19,28 @@ def constraint_reason(
 ) -> Reason:
     """Why one constraint cannot be met by the free devices, with the nearest miss."""
     table, prepared = parts.content.constraints[constraint], parts.compiled.constraints[constraint]
-    rows = [
-        options
-        for number, options in enumerate(parts.whole.options)
-        if parts.content.requests[number].claim == claim
-        and all(constraint in option.choice.constraints for option in options)
-    ]
-    options = [min(row, key=lambda option: option.need) for row in rows]
+    under = _under(parts, claim, constraint)
+    options = [min(parts.whole.options[number], key=lambda option: option.need) for number in under]
     wanted = sum(option.need for option in options)
     publishing = 0
     for option in options:
         publishing |= _candidates(option)
-    name = parts.compiled.claims[claim].claim.full_name
+    requests = [parts.compiled.requests[number].asks[0].option.request for number in under]
+    about = Reason(
+        ReasonCode.MATCH_UNMET,
+        parts.compiled.claims[claim].claim.full_name,
+        requests[0] if len(requests) == 1 else "",
+        subject=prepared.attribute,
+        wanted=wanted,
+        requests=tuple(requests) if len(requests) > 1 else (),
+        pools=pools_in(view, parts.candidates(under)),
+    )
     if publishing.bit_count() < wanted and not publishing & parts.content.shared:
-        return Reason(
-            ReasonCode.ATTRIBUTE_MISSING,
-            name,
-            subject=prepared.attribute,
-            wanted=wanted,
-            found=publishing.bit_count(),
-        )
+        return replace(about, code=ReasonCode.ATTRIBUTE_MISSING, found=publishing.bit_count())
     if table.distinct:
-        found = _together(parts, claim, constraint)
-        return Reason(ReasonCode.DISTINCT_UNMET, name, subject=prepared.attribute, wanted=wanted, found=found)
+        values = dict.fromkeys(_text(parts, view, constraint, device) for device in bits_of(publishing & table.first))
+        found = parts.reach(under, (constraint,))
+        return replace(about, code=ReasonCode.DISTINCT_UNMET, found=found, value=listed(values))
     best: list[int] = []
     group = 0
     for candidate in table.groups:
@@ -45,15 +48,12 @@ def constraint_reason(
         if len(served) > len(best):
             best, group = served, candidate
     if len(best) >= wanted:  # by number there are enough: amounts or counters are short
-        best = best[: _together(parts, claim, constraint)]
+        best = best[: parts.reach(under, (constraint,))]
     others = list(bits_of(publishing & ~group))
     evidence = [*best, *others[:1]]
     held = _held(view, allocated, options, group)
-    return Reason(
-        ReasonCode.MATCH_UNMET,
-        name,
-        subject=prepared.attribute,
-        wanted=wanted,
+    return replace(
+        about,
         found=len(best),
         value=_text(parts, view, constraint, best[0]) if best else "",
         other_value=_text(parts, view, constraint, others[0]) if others else "",
@@ -67,14 +67,13 @@ def _id(view: NodeView, device: int) -> DeviceId:
     return slot.pool.id.device(slot.device.name)
 
 
-def _together(parts: Subproblems, claim: int, constraint: int) -> int:
-    """How many devices the requests under the constraint can have in turn."""
-    under = [
+def _under(parts: Subproblems, claim: int, constraint: int) -> list[int]:
+    """The claim's requests that are under the constraint whatever alternative is chosen."""
+    return [
         number
         for number in parts.requests_of(claim)
         if all(constraint in choice.constraints for choice in parts.content.requests[number].choices)
     ]
-    return parts.reach(under, (constraint,))
 
 
 def _candidates(option: Option) -> int:

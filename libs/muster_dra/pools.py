@@ -94,6 +94,10 @@ class Pool(NamedTuple):
     def usable(self) -> bool:
         return self.state is PoolState.COMPLETE
 
+    def why_unusable(self) -> str:
+        """A sentence about its defect; of a usable pool its state."""
+        return self.reason.sentence(self.id) if self.reason is not None else f"pool {self.id} is {self.state.value}"
+
     def devices(self) -> Iterable[tuple[ResourceSlice, Device]]:
         """Devices in order, those of a per-device slice that are meant for other nodes included."""
         return ((slice_, device) for slice_ in self.slices for device in slice_.devices)

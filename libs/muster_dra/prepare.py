@@ -135,14 +135,14 @@ def _prepare_option(
             FatalKind.FEATURE_DISABLED, f"{where}: has admin access, but the DRAAdminAccess feature is disabled"
         )
     expressions: list[tuple[str, str]] = []
-    for owner, selectors in ((f"class {device_class.name}", device_class.selectors), (place, wanted.selectors)):
+    for owner, selectors in ((f"class {device_class.name}, ", device_class.selectors), ("", wanted.selectors)):
         for index, expression in enumerate(selectors):
             if expression is None:
                 return Fatal(
                     FatalKind.SELECTOR_EMPTY,
-                    f"{where}, {owner} selector #{index}: CEL expression empty (unsupported selector type?)",
+                    f"{where}, {owner}selector #{index}: CEL expression empty (unsupported selector type?)",
                 )
-            expressions.append((f"{owner}: selector #{index}", expression))
+            expressions.append((f"{owner}selector #{index}", expression))
     try:
         mode = Mode(wanted.mode)
     except ValueError:

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 from muster_dra.objects.slices import PoolId
+from muster_dra.phrases import attribute_name, claims_text, counted, device_names, listed, none_of, pools_text
 from muster_dra.pools import PoolReason
 from muster_types import DeviceId
-
-_NAMED = 3
-"""How many devices or claims a sentence names before it counts the rest."""
 
 
 class ReasonCode(Enum):
@@ -20,6 +18,8 @@ class ReasonCode(Enum):
     """A pool is being updated, or only an older generation is visible here."""
     POOL_INVALID = "pool-invalid"
     """A pool contradicts itself."""
+    DEVICES_IGNORED = "devices-ignored"
+    """`found` devices of slice `subject` do not exist for the scheduler: the slice holds shared counters as well."""
     CLASS_MATCHES_NOTHING = "class-matches-nothing"
     """`subject` is the class selector that is false for all of `found` devices left before it."""
     SELECTOR_MATCHES_NOTHING = "selector-matches-nothing"
@@ -39,25 +39,35 @@ class ReasonCode(Enum):
     CAPACITY_USED = "capacity-used"
     """`wanted_amount` of the capacity `subject`; no device has more than `found_amount` left."""
     TAINTED = "tainted"
-    """`subject` is the taint that is not tolerated."""
+    """`subject` are the taints that are not tolerated, with the DeviceTaintRule of those that come from one."""
     HELD = "held"
     """Enough devices match, but only `found` are free; the others are held by `holders`."""
     COUNTERS_USED = "counters-used"
     """`wanted_amount` of the counter `subject` is needed, `found_amount` is left; devices held by `holders` draw it."""
     COUNTERS_SHARED = "counters-shared"
-    """Each of enough devices could be had, but at most `found` of `wanted` together: they draw on the same counters."""
+    """Each of enough devices could be had, but at most `found` of `wanted` together: they draw on the same counters.
+
+    `subject` is the counter that is short, with `wanted_amount` and `found_amount`, if one alone is; else several, with
+    what is left of each.
+    """
     ATTRIBUTE_MISSING = "attribute-missing"
     """`subject` is the constraint's attribute; only `found` of the devices that are free publish it."""
     MATCH_UNMET = "match-unmet"
     """At most `found` of `wanted` devices share one value of the attribute `subject`."""
     DISTINCT_UNMET = "distinct-unmet"
-    """At most `found` free devices can be had with different values of the attribute `subject`, `wanted` are needed."""
+    """At most `found` free devices can be had with different values of the attribute `subject`, `wanted` are needed.
+
+    `value` are the values there are.
+    """
     CONSTRAINTS_CLASH = "constraints-clash"
     """Each constraint could be met alone; `subject` names those that cannot be met together."""
     REQUESTS_COMPETE = "requests-compete"
     """Each request fits alone; the request and those before it want `wanted` of the `found` free devices they share."""
     CLAIMS_COMPETE = "claims-compete"
-    """The claim fits alone, but not beside the pod's claims before it."""
+    """The claim fits alone, but not beside the pod's claims before it: they want `wanted` devices, `found` can be had.
+
+    `subject`: set if the claim would fit were it listed first, because an earlier one has admin access.
+    """
     ALL_IN_USE = "all-in-use"
     """All matching devices are asked for, and some of them cannot be had: see `devices` and `holders`."""
     ALL_OF_NONE = "all-of-none"
@@ -67,14 +77,15 @@ class ReasonCode(Enum):
     NO_COMBINATION = "no-combination"
     """Each request fits alone; which condition keeps them apart was not worked out."""
     TOO_MANY_DEVICES = "too-many-devices"
-    """Alternatives that fit would give the claim more than 32 devices."""
+    """Alternatives that fit would give the claim `wanted` devices, `found` are allowed; `request` exceeds the limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
     """One reason. Empty fields do not apply; the enum's comments say what each means for a code.
 
-    `request` is `req` or `req/sub`; `devices` are the evidence, for MATCH_UNMET those that share the best value first.
+    `request` is `req` or `req/sub`, `requests` are those of a constraint over several; `pools` hold the devices that
+    came in question; `devices` are the evidence, for MATCH_UNMET those that share the best value first.
     """
 
     code: ReasonCode
@@ -90,6 +101,8 @@ class Reason:
     other_value: str = ""
     devices: tuple[DeviceId, ...] = ()
     holders: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
+    pools: tuple[PoolId, ...] = ()
     pool: PoolId | None = None
     pool_reason: PoolReason | None = None
     causes: tuple["Reason", ...] = ()
@@ -100,35 +113,39 @@ class Reason:
         return max(self.wanted - self.found, 0)
 
     def sentence(self) -> str:
-        """One sentence for people, without the node, with claim and request in front."""
-        where = ", ".join(
-            part
-            for part in (
-                f"claim {self.claim}" if self.claim else "",
-                f"request {self.request}" if self.request else "",
-            )
-            if part
-        )
-        return f"{where}: {self.text()}" if where else self.text()
+        """One sentence for people, without the node, with claim, request and pool in front."""
+        parts = [f"claim {self.claim}"] if self.claim else []
+        if self.request:
+            parts.append(f"request {self.request}")
+        elif self.requests:
+            parts.append(f"requests {listed(self.requests)}")
+        if self.pools:
+            parts.append(pools_text(self.pools))
+        return f"{', '.join(parts)}: {self.text()}" if parts else self.text()
 
     def text(self) -> str:
-        """The sentence without claim and request."""
+        """The sentence without claim, request and pool."""
         match self.code:
             case ReasonCode.NO_DEVICES:
                 return "no pool shows this node a device"
             case ReasonCode.POOL_INCOMPLETE | ReasonCode.POOL_INVALID:
                 return self._pool_text()
+            case ReasonCode.DEVICES_IGNORED:
+                return (
+                    f"slice {self.subject} of pool {self.pool} holds shared counters, so the scheduler does not see "
+                    f"its {counted(self.found)}; publish devices and counters in slices of their own"
+                )
             case ReasonCode.CLASS_MATCHES_NOTHING:
-                return f"class {self.value} matches {_none_of(self.found)} here: {self.subject}"
+                return f"class {self.value} matches {none_of(self.found)} here: {self.subject}"
             case ReasonCode.SELECTOR_MATCHES_NOTHING:
-                return f"the selector matches {_none_of(self.found)} of its class: {self.subject}"
+                return f"the selector matches {none_of(self.found)} of its class: {self.subject}"
             case ReasonCode.TOO_FEW_MATCH:
-                return f"{_devices(self.wanted)} wanted, only {self.found} of this kind on the node, used or not"
+                return f"{counted(self.wanted)} wanted, only {self.found} of this kind on the node, used or not"
             case ReasonCode.BOUND_ELSEWHERE:
-                elsewhere = _list(self._names())
-                return f"{_devices(self.wanted)} wanted, {self.found} usable here; {elsewhere} bound to other nodes"
+                elsewhere = listed(self._names())
+                return f"{counted(self.wanted)} wanted, {self.found} usable here; {elsewhere} bound to other nodes"
             case ReasonCode.FEATURE_OFF:
-                return f"{_devices(self.wanted)} wanted, {self.found} usable; others need the gate {self.subject}"
+                return f"{counted(self.wanted)} wanted, {self.found} usable; others need the gate {self.subject}"
             case ReasonCode.CAPACITY_MISSING:
                 return f"{self.subject} {self.wanted_amount} wanted, no matching device publishes that capacity"
             case ReasonCode.CAPACITY_TOO_SMALL:
@@ -136,39 +153,39 @@ class Reason:
             case ReasonCode.CAPACITY_POLICY:
                 return f"{self.subject} {self.wanted_amount} wanted, the devices' request policy allows {self.value}"
             case ReasonCode.CAPACITY_USED:
-                held = f", the rest is held by {_list(self.holders)}" if self.holders else ""
+                held = f", the rest is held by {listed(self.holders)}" if self.holders else ""
                 return f"{self.subject} {self.wanted_amount} wanted, largest free device has {self.found_amount}{held}"
             case ReasonCode.TAINTED:
-                tainted = _list(self._names())
-                return f"{_devices(self.wanted)} wanted, {self.found} without taint; {tainted} tainted {self.subject}"
+                tainted = listed(self._names())
+                return f"{counted(self.wanted)} wanted, {self.found} without taint; {tainted} tainted {self.subject}"
             case ReasonCode.HELD:
                 return self._held_text()
             case ReasonCode.COUNTERS_USED:
-                held = f", held by {_list(self.holders)}" if self.holders else ""
+                held = f", held by {listed(self.holders)}" if self.holders else ""
                 return f"counter {self.subject}: {self.wanted_amount} needed, {self.found_amount} left{held}"
             case ReasonCode.COUNTERS_SHARED:
-                return (
-                    f"{_devices(self.wanted)} wanted, at most {self.found} can be had together: "
-                    "they draw on the same counters"
-                )
+                return self._counters_text()
             case ReasonCode.ATTRIBUTE_MISSING:
-                wanted = f"{_devices(self.wanted)} with attribute {self.subject} wanted"
+                wanted = f"{counted(self.wanted)} with attribute {self.subject} wanted"
                 return f"{wanted}, {self.found} of the free ones publish it"
             case ReasonCode.MATCH_UNMET:
                 return self._match_text()
             case ReasonCode.DISTINCT_UNMET:
-                return f"{self.wanted} different values of {self.subject} wanted, at most {self.found} can be had"
+                values = f"; the free devices have {self.value}" if self.value else ""
+                return (
+                    f"{self.wanted} different values of {self.subject} wanted, at most {self.found} can be had{values}"
+                )
             case ReasonCode.CONSTRAINTS_CLASH:
                 return f"each constraint could be met alone, not together: {self.subject}"
             case ReasonCode.REQUESTS_COMPETE:
                 return (
-                    f"each request fits alone, together they want {_devices(self.wanted)} "
+                    f"each request fits alone, together they want {counted(self.wanted)} "
                     f"and {self.found} can be had for them"
                 )
             case ReasonCode.CLAIMS_COMPETE:
-                return f"fits alone, but not beside {_list(self.holders)} of the same pod"
+                return self._claims_text()
             case ReasonCode.ALL_IN_USE:
-                return f"all {_devices(self.wanted)} wanted, {self._all_text()}"
+                return f"all {counted(self.wanted)} wanted, {self._all_text()}"
             case ReasonCode.ALL_OF_NONE:
                 return "all matching devices wanted, there is none"
             case ReasonCode.NO_ALTERNATIVE:
@@ -178,40 +195,61 @@ class Reason:
             case ReasonCode.NO_COMBINATION:
                 return "each request fits alone, but no choice of devices satisfies all of them together"
             case ReasonCode.TOO_MANY_DEVICES:
-                return "the alternatives that fit would give the claim more than 32 devices"
+                return (
+                    f"the alternatives that fit would give the claim at least {counted(self.wanted)}, "
+                    f"{self.found} are allowed"
+                )
 
     def _pool_text(self) -> str:
         return self.pool_reason.sentence(self.pool) if self.pool_reason is not None and self.pool is not None else ""
 
+    def _counters_text(self) -> str:
+        text = f"{counted(self.wanted)} wanted, at most {self.found} can be had together: they draw on "
+        if self.wanted_amount:
+            return text + f"counter {self.subject}, {self.wanted_amount} needed, {self.found_amount} left"
+        return text + f"the same counters{': ' + self.subject if self.subject else ''}"
+
+    def _claims_text(self) -> str:
+        text = f"fits alone, but not beside {listed(self.holders)} of the same pod"
+        if self.found < self.wanted:
+            text += f": together they want {counted(self.wanted)}, {self.found} can be had"
+        if self.subject:
+            text += (
+                "; it would fit if it were listed first: admin access takes a device from the claims behind it, "
+                "not from those before"
+            )
+        return text
+
     def _held_text(self) -> str:
         if self.found == 0:
-            return f"all matching devices are held by {_claims(self.holders)}"
-        return f"{_devices(self.wanted)} wanted, {self.found} free, the others are held by {_claims(self.holders)}"
+            return f"all matching devices are held by {claims_text(self.holders)}"
+        return f"{counted(self.wanted)} wanted, {self.found} free, the others are held by {claims_text(self.holders)}"
 
     def _match_text(self) -> str:
-        short = self.subject.rpartition("/")[2]
+        short = attribute_name(self.subject, self.pools)
+        names = self._names()
         text = f"{self.found} of {self.wanted} devices share {short}={self.value}"
         if len(self.devices) > self.found:
-            text += f"; {self.devices[self.found].device} has {short}={self.other_value}"
+            text += f"; {names[self.found]} has {short}={self.other_value}"
         if self.holders:
-            text += f"; others with {short}={self.value} are held by {_claims(self.holders)}"
+            text += f"; others with {short}={self.value} are held by {claims_text(self.holders)}"
         return text
 
     def _all_text(self) -> str:
-        cause, names = self.causes[0], _list(self._names())
+        cause, names = self.causes[0], listed(self._names())
         if cause.code is ReasonCode.TAINTED:
             return f"{names} tainted {cause.subject}"
         if cause.code is ReasonCode.HELD:
-            return f"{names} held by {_claims(self.holders)}"
+            return f"{names} held by {claims_text(self.holders)}"
         return f"not to be had: {names} ({cause.text()})"
 
     def _names(self) -> tuple[str, ...]:
-        return tuple(device.device for device in self.devices)
+        return device_names(self.devices, self.pools)
 
     def to_json(self) -> dict[str, object]:
         """For programs: code, sentence, and the fields that apply."""
         json: dict[str, object] = {"code": self.code.value, "sentence": self.sentence()}
-        for field in ("claim", "request", "subject", "value"):
+        for field in ("claim", "request", "subject", "value", "other_value"):
             if getattr(self, field):
                 json[field] = getattr(self, field)
         if self.wanted:
@@ -222,29 +260,12 @@ class Reason:
             json["devices"] = [str(device) for device in self.devices]
         if self.holders:
             json["holders"] = list(self.holders)
+        if self.requests:
+            json["requests"] = list(self.requests)
+        if self.pools:
+            json["pools"] = [str(pool) for pool in self.pools]
         if self.pool is not None:
             json["pool"] = str(self.pool)
         if self.causes:
             json["causes"] = [cause.to_json() for cause in self.causes]
         return json
-
-
-def _devices(count: int) -> str:
-    return f"{count} device" if count == 1 else f"{count} devices"
-
-
-def _none_of(count: int) -> str:
-    return f"none of the {count} devices" if count > 1 else "not the only device"
-
-
-def _list(names: tuple[str, ...]) -> str:
-    known = [name for name in names if name] or ["somebody"]
-    rest = len(known) - _NAMED
-    return ", ".join(known[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _claims(holders: tuple[str, ...]) -> str:
-    known = [name for name in holders if name]
-    if not known:
-        return "other claims"
-    return ("claim " if len(known) == 1 else "claims ") + _list(tuple(known))

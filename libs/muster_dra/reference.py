@@ -93,7 +93,7 @@ class _Search(ReferenceState):
         options = [option for claim in self.claims for request in claim.requests for option in request.options]
         if not unusable or not any(option.mode is Mode.ALL for option in options):
             return None
-        message = f"all devices are asked for, but pool {unusable[0].id} is {unusable[0].state.value}"
+        message = f"all devices are asked for, but {unusable[0].why_unusable()}"
         if self.features.strict:
             return NodeError(())
         return Fatal(FatalKind.POOL_NOT_USABLE, message)

@@ -123,7 +123,8 @@ class ReferenceState:
         selectors = compile_selectors(option.expressions, self.environment)
         found = selectors.match(device_view(candidate.pool.id.driver, device))
         if isinstance(found, SelectorError):
-            raise FatalError(Fatal(FatalKind.EXPRESSION, found.sentence()))
+            where = f"request {option.full_name}, device {candidate.id}"
+            raise FatalError(Fatal(FatalKind.EXPRESSION, f"{where}: {found.sentence()}"))
         if not found or not runs_here(slice_, self.node, self.features):
             return False
         if not slice_.per_device_nodes:

@@ -35,6 +35,24 @@ class Subproblems:
             }
         )
 
+    def candidates(self, requests: Sequence[int]) -> int:
+        """The devices that some option of the requests could take."""
+        found = 0
+        for number in requests:
+            for option in self.whole.options[number]:
+                found |= option.candidates | mask_of(option.members)
+        return found
+
+    def is_admin(self, request: int) -> bool:
+        """Whether an option of the request has admin access."""
+        return any(choice.admin for choice in self.content.requests[request].choices)
+
+    def least(self, request: int) -> int:
+        """How many devices the request takes at least: the need of the smallest option that could be met alone."""
+        options = [_under(option, set()) for option in self.whole.options[request]]
+        needs = [option.need for option in options if len(options) == 1 or self._feasible([request], [(option,)])]
+        return min(needs, default=0)
+
     def feasible(self, requests: Sequence[int], constraints: Collection[int]) -> bool:
         """Whether these requests can be satisfied together under these constraints alone.
 

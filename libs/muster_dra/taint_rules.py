@@ -17,7 +17,9 @@ def with_taint_rules(slice_: ResourceSlice, rules: Sequence[DeviceTaintRule], fe
         return slice_
 
     def tainted(device: Device) -> Device:
-        taints = tuple(rule.taint for rule in concerned if rule.meant(slice_.pool, device.name))
+        taints = tuple(
+            replace(rule.taint, rule=rule.name) for rule in concerned if rule.meant(slice_.pool, device.name)
+        )
         return replace(device, taints=device.taints + taints) if taints else device
 
     return replace(slice_, devices=tuple(map(tainted, slice_.devices)))

@@ -1,5 +1,6 @@
 """Device taints and tolerations (dra-semantics §1.7, §3.8)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from muster_dra.reading import Fields
@@ -9,11 +10,12 @@ _EFFECTIVE = ("NoSchedule", "NoExecute")
 
 @dataclass(frozen=True, slots=True)
 class DeviceTaint:
-    """An unknown effect is kept as written and acts as `None`."""
+    """An unknown effect is kept as written and acts as `None`. `rule`: the DeviceTaintRule it comes from."""
 
     key: str
     value: str = ""
     effect: str = ""
+    rule: str = ""
 
     @property
     def repels(self) -> bool:
@@ -59,6 +61,15 @@ def untolerated(taints: tuple[DeviceTaint, ...], tolerations: tuple[DeviceTolera
         if taint.repels and not any(toleration.tolerates(taint) for toleration in tolerations):
             return taint
     return None
+
+
+def all_untolerated(
+    taints: tuple[DeviceTaint, ...], tolerations: tuple[DeviceToleration, ...]
+) -> Iterator[DeviceTaint]:
+    """Every taint that keeps a device away from a request."""
+    for taint in taints:
+        if taint.repels and not any(toleration.tolerates(taint) for toleration in tolerations):
+            yield taint
 
 
 def parse_taint(json: Fields) -> DeviceTaint:

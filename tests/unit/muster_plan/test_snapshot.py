@@ -110,7 +110,7 @@ def test_a_taint_rule_reaches_devices_published_before_it() -> None:
     cluster = snapshot_of(node("node-0", devices=gpus(1))).put(rule)
     (pool,) = cluster.catalog.pools_of(cluster.tables.nodes[ObjectKey("Node", "", "node-0")].node)  # type: ignore[misc] - readable
     (device,) = (device for _, device in pool.devices())
-    assert device.taints == (DeviceTaint("down", "", "NoSchedule"),)
+    assert device.taints == (DeviceTaint("down", "", "NoSchedule", rule="down"),)
 
 
 def test_emptied_keeps_what_is_the_requesters_own() -> None:

@@ -23,7 +23,8 @@ from muster_types import ObjectKey
 RELEASES = {"v1.36": Features.v1_36(), "v1.37": Features.v1_37()}
 
 Sources = Annotated[
-    list[str], typer.Argument(metavar="- | DUMP... | ROWS...", help="Kubernetes YAML or JSON, or JSON lines; - is stdin")
+    list[str],
+    typer.Argument(metavar="- | DUMP... | ROWS...", help="Kubernetes YAML or JSON, or JSON lines; - is stdin"),
 ]
 
 
@@ -35,7 +36,9 @@ def allocate(
     ] = None,
     node: Annotated[str, typer.Option("--node", help="ask this node only; default: every node")] = "",
     release: Annotated[str, typer.Option("--release", help="v1.37 or v1.36: the scheduler that answers")] = "",
-    strict: Annotated[bool, typer.Option("--strict", help="as the API documents it, without upstream's defects")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="as the API documents it, without upstream's defects")
+    ] = False,
     gate: Annotated[
         list[str] | None, typer.Option("--gate", metavar="NAME=true|false", help="set a feature gate; may be repeated")
     ] = None,
@@ -75,7 +78,9 @@ def allocate(
     stdin = peekable_stdin() if STDIN in sources else None
     if rows or are_rows(sources, stdin):
         if pod or claim or node or release or strict or gate or output is not Output.TABLE:
-            raise UserError("rows say themselves what they ask (release, strict, features, nodes); leave the options out")
+            raise UserError(
+                "rows say themselves what they ask (release, strict, features, nodes); leave the options out"
+            )
         raise typer.Exit(_answer_rows(sources, stdin))
     features = _features(release, strict=strict, gates=gate or [])
     dump = read_dump(sources, stdin=stdin)

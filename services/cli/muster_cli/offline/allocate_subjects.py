@@ -33,7 +33,9 @@ def subject_of_pod(snapshot: Snapshot, objects: Objects, name: str) -> Subject:
     key = _key("Pod", name)
     pod = snapshot.tables.pods.get(key)
     if pod is None:
-        raise UserError(f"{key} is not in the dump{_unread(snapshot, key)}; the pods there: {_some(snapshot.tables.pods)}")
+        raise UserError(
+            f"{key} is not in the dump{_unread(snapshot, key)}; the pods there: {_some(snapshot.tables.pods)}"
+        )
     if pod.node:
         raise UserError(f"{key} is on node {pod.node} already; its claims are allocated")
     return _subject(snapshot, objects, key, pod)

@@ -11,7 +11,6 @@ from muster_cli.exits import UserError
 from muster_kube import Manifest, Rejected, Skipped, read_path
 from muster_types import ObjectKey
 
-
 DUMP_COMMAND = (
     "kubectl get nodes,pods,resourceslices,resourceclaims,resourceclaimtemplates,deviceclasses,devicetaintrules,"
     "podtemplates -A -o yaml > dump.yaml"
@@ -37,7 +36,7 @@ class Dump:
 
 
 def read_dump(paths: Sequence[str], *, stdin: BinaryIO | None = None) -> Dump:
-    """Read files, directories, or `-` (`stdin`, if somebody looked into it already). Nothing readable at all is an error that says where was looked."""
+    """Read files, directories, or `-`: `stdin` if given. Nothing readable is an error that says where was looked."""
     found: dict[ObjectKey, Manifest] = {}
     rejected: list[Rejected] = []
     skipped: list[Skipped] = []
