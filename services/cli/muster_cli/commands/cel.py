@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from muster_cli.console import Output, print_document, print_table
+from muster_cli.console import Output, print_document, print_table, stderr
 from muster_cli.exits import ExitStatus, UserError
-from muster_cli.offline.dumps import read_dump
+from muster_cli.offline.dumps import Dump, read_dump
 from muster_cli.options import OutputOption
 from muster_cli.rows import answer_rows, stdin_lines
 from muster_dra import parse_slice
@@ -21,7 +21,14 @@ Arguments = Annotated[
 
 
 def cel(arguments: Arguments, output: OutputOption = Output.TABLE) -> None:
-    """Evaluate DRA selectors as the scheduler does.
+    """Evaluate a DRA selector on every device of a dump, as the scheduler does.
+
+    Exit status 0: it is true for some device; 1: it is false for all of them; 2: bad input: it does not compile, it
+    fails on a device and is true for none, or part of the dump was refused. Where it fails the scheduler gives up on the
+    pod, so the reason is said on standard error whatever the status.
+
+    JSON lines (`-`): expression, driver, device in; id and result out: true, false, compile error or runtime error.
+    Exit status 2 if a line is no such row, else 0.
 
     Examples:
 
@@ -37,26 +44,46 @@ def cel(arguments: Arguments, output: OutputOption = Output.TABLE) -> None:
     selector = compile_selector(expression)
     if isinstance(selector, CelError):
         raise UserError(f"the expression does not compile: {selector.message}")
-    rows = _evaluate(selector, paths)
+    dump = read_dump(paths)
+    answers = _evaluate(selector, dump)
     if output is Output.TABLE:
-        print_table(("DEVICE", "RESULT"), rows, empty="the dump has no device")
+        rows = [(device, _table_word(found)) for device, found in answers]
+        print_table(("DEVICE", "RESULT"), rows, empty="the dump has no device; it needs the ResourceSlices")
     else:
-        print_document([{"device": device, "result": result} for device, result in rows], output)
-    raise typer.Exit(ExitStatus.YES if any(result == "true" for _, result in rows) else ExitStatus.NO)
+        print_document([_json(device, found) for device, found in answers], output)
+    failed = [(device, found) for device, found in answers if isinstance(found, CelError)]
+    if failed:
+        device, error = failed[0]
+        text = f"the expression fails on {len(failed)} of {len(answers)} devices, first on {device}: {error.message}"
+        stderr.print(f"warning  {text}", markup=False, soft_wrap=True)
+    if dump.rejected:
+        raise typer.Exit(ExitStatus.BAD_INPUT)
+    if any(found is True for _, found in answers):
+        raise typer.Exit(ExitStatus.YES)
+    raise typer.Exit(ExitStatus.BAD_INPUT if failed else ExitStatus.NO)
 
 
-def _evaluate(selector: Selector, paths: list[str]) -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
-    for manifest in read_dump(paths).manifests:
+def _evaluate(selector: Selector, dump: Dump) -> list[tuple[str, bool | CelError]]:
+    """Every device of the dump with what the selector says of it, by name."""
+    answers: list[tuple[str, bool | CelError]] = []
+    for manifest in dump.manifests:
         if manifest.key.kind != "ResourceSlice":
             continue
         found = parse_slice(manifest.obj)
         for device in found.devices:
             answer = selector.matches(device_view(found.pool.driver, device))
-            rows.append(
-                (str(found.pool.device(device.name)), answer.message if isinstance(answer, CelError) else _word(answer))
-            )
-    return sorted(rows)
+            answers.append((str(found.pool.device(device.name)), answer))
+    return sorted(answers, key=lambda answer: answer[0])
+
+
+def _table_word(found: bool | CelError) -> str:
+    return f"{found.kind.value}: {found.message}" if isinstance(found, CelError) else _word(found)
+
+
+def _json(device: str, found: bool | CelError) -> dict[str, str]:
+    if isinstance(found, CelError):
+        return {"device": device, "result": found.kind.value, "message": found.message}
+    return {"device": device, "result": _word(found)}
 
 
 def solve_cel_row(row: Mapping[str, object]) -> Mapping[str, object]:
