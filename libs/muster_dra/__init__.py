@@ -1,7 +1,54 @@
 """Structured-parameters allocation of Kubernetes (resource.k8s.io): the scheduler's answers, device for device.
 
-Pure: no I/O, no clock, no chance. Start with `parse_slice`, `parse_class`, `parse_claim`, build a `Catalog`, and ask
-`allocate(node, claims, catalog, allocated)`.
+Pure: no I/O, no clock, no chance. Read objects as JSON, build a `Catalog` of what is published and an `AllocatedState`
+of what is held, and ask `allocate` for one node and all claims of one pod:
+
+>>> from muster_dra import AllocatedState, Allocation, Catalog, allocate
+>>> from muster_dra import parse_claim, parse_class, parse_node, parse_slice
+>>> node = parse_node({"metadata": {"name": "node-1"}})
+>>> gpu = parse_class(
+...     {
+...         "metadata": {"name": "gpu"},
+...         "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]},
+...     }
+... )
+>>> gpus = parse_slice(
+...     {
+...         "metadata": {"name": "node-1-gpu"},
+...         "spec": {
+...             "driver": "gpu.example.com",
+...             "nodeName": "node-1",
+...             "pool": {"name": "node-1", "generation": 1, "resourceSliceCount": 1},
+...             "devices": [{"name": f"gpu-{i}", "attributes": {"numa": {"int": i % 2}}} for i in range(4)],
+...         },
+...     }
+... )
+>>> def pair(name, count):
+...     return parse_claim(
+...         {
+...             "metadata": {"name": name, "namespace": "team"},
+...             "spec": {
+...                 "devices": {
+...                     "requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": count}}],
+...                     "constraints": [{"matchAttribute": "gpu.example.com/numa"}],
+...                 }
+...             },
+...         }
+...     )
+>>> catalog, nobody = Catalog.build([gpus], [gpu]), AllocatedState.from_claims(())
+>>> yes = allocate(node, [pair("two", 2)], catalog, nobody)
+>>> isinstance(yes, Allocation)
+True
+>>> [result.device.device for result in yes.claims[0].results]
+['gpu-0', 'gpu-2']
+>>> yes.claims[0].to_json()["devices"]["results"][0]
+{'request': 'r', 'driver': 'gpu.example.com', 'pool': 'node-1', 'device': 'gpu-0'}
+>>> held = nobody.plus(yes.claims[0].results, "team/two")
+>>> no = allocate(node, [pair("all", 3)], catalog, held)
+>>> print(no.reasons[0].sentence())
+claim team/all, request r, pool gpu.example.com/node-1: 3 devices wanted, 2 free, the others are held by claim team/two
+
+`docs/dra.md` says how the search stays fast and what is not covered.
 """
 
 from muster_dra.allocate import DEFAULT_BUDGET, SearchBudget, allocate
@@ -79,85 +126,44 @@ from muster_dra.reading import Fields, InvalidObject
 from muster_dra.reasons import Reason, ReasonCode
 from muster_dra.validation import Violation, check_slice
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - grouped for the reader
+    # ask: one node, all claims of one pod
     "DEFAULT_BUDGET",
-    "GATES",
-    "KUBERNETES_GATES",
+    "SearchBudget",
+    "allocate",
+    "explain",
+    "pool_reason",
+    # answers
     "AllocatedConfig",
-    "AllocatedDevice",
-    "AllocatedState",
     "Allocation",
-    "AllocationStatus",
-    "Amount",
-    "Attribute",
-    "AttributeKind",
-    "Catalog",
     "ClaimAllocation",
-    "ClaimConfig",
-    "ClaimRequest",
-    "ClaimSpec",
-    "Committed",
     "ConfigSource",
-    "ConsumerReference",
-    "ContainerRequests",
-    "CounterConsumption",
-    "CounterSet",
-    "Defaults",
-    "Device",
-    "DeviceCapacity",
-    "DeviceClass",
-    "DeviceConstraint",
-    "DeviceRequest",
     "DeviceResult",
-    "DeviceTaint",
-    "DeviceTaintRule",
-    "DeviceToleration",
-    "ExtendedResourceClaim",
     "Fatal",
     "FatalKind",
-    "Features",
-    "Fields",
-    "InvalidObject",
-    "InvalidSelector",
-    "Meaning",
     "NoFit",
-    "Node",
     "NodeError",
-    "NodePlace",
-    "NodeSelector",
-    "NodeSelectorTerm",
-    "Operator",
     "Outcome",
-    "PersistentMap",
-    "Pool",
-    "PoolDefect",
-    "PoolId",
-    "PoolReason",
-    "PoolState",
-    "PoolUse",
     "Reason",
     "ReasonCode",
-    "Release",
-    "RequestMapping",
-    "RequestPolicy",
-    "Requirement",
-    "ResourceClaim",
-    "ResourceSlice",
-    "SearchBudget",
+    # what is published and what is held
+    "AllocatedState",
+    "Catalog",
+    "Committed",
+    "PersistentMap",
+    "PoolUse",
     "SharedUse",
-    "Treatment",
+    # which release, which gates
+    "Features",
+    "GATES",
+    "KUBERNETES_GATES",
+    "Meaning",
+    "Release",
     "UnknownGate",
-    "UnreadableSelector",
-    "ValidRange",
-    "Violation",
-    "allocate",
-    "answer_json",
-    "check_slice",
-    "classes_by_resource",
-    "explain",
-    "extended_resource_claim",
-    "is_candidate",
-    "node_class_key",
+    # reading Kubernetes JSON
+    "Defaults",
+    "Fields",
+    "InvalidObject",
     "parse_claim",
     "parse_claim_spec",
     "parse_claim_template",
@@ -166,7 +172,57 @@ __all__ = [
     "parse_node_selector",
     "parse_slice",
     "parse_taint_rule",
-    "pool_reason",
-    "solve_problem",
+    # nodes, pools, slices, devices
+    "Amount",
+    "Attribute",
+    "AttributeKind",
+    "CounterConsumption",
+    "CounterSet",
+    "Device",
+    "DeviceCapacity",
+    "DeviceTaint",
+    "DeviceTaintRule",
+    "InvalidSelector",
+    "Node",
+    "NodePlace",
+    "NodeSelector",
+    "NodeSelectorTerm",
+    "Operator",
+    "Pool",
+    "PoolDefect",
+    "PoolId",
+    "PoolReason",
+    "PoolState",
+    "RequestPolicy",
+    "Requirement",
+    "ResourceSlice",
+    "UnreadableSelector",
+    "ValidRange",
+    "Violation",
+    "check_slice",
+    "node_class_key",
+    # claims and classes
+    "AllocatedDevice",
+    "AllocationStatus",
+    "ClaimConfig",
+    "ClaimRequest",
+    "ClaimSpec",
+    "ConsumerReference",
+    "DeviceClass",
+    "DeviceConstraint",
+    "DeviceRequest",
+    "DeviceToleration",
+    "ResourceClaim",
+    # extended resources backed by classes
+    "ContainerRequests",
+    "ExtendedResourceClaim",
+    "RequestMapping",
+    "Treatment",
+    "classes_by_resource",
+    "extended_resource_claim",
+    "is_candidate",
     "treatment",
+    # problems as JSON lines
+    "answer_json",
+    "solve_problem",
 ]

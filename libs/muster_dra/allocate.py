@@ -38,7 +38,27 @@ def allocate(
     *,
     budget: SearchBudget = DEFAULT_BUDGET,
 ) -> Outcome:
-    """The first solution in upstream's search order for all claims together (dra-semantics §3)."""
+    """Devices for all claims of one pod on one node, as kube-scheduler chooses them, or why not (dra-semantics §3).
+
+    node       a `Node`; `parse_node` reads one. Its name and labels decide which slices it sees.
+    claims     the pod's claims that are not allocated yet, in the pod's order: all get their devices, or none does. No
+               claim at all is a yes. Claims are never looked up: leave those that are allocated out.
+    catalog    slices, classes and taint rules, with the `Features` to follow; keep it, it remembers what it worked out.
+    allocated  what other claims hold; it is not changed. `allocated.plus(claim.results, name)` commits an answer.
+    budget     how many devices the search may try before it ends as GAVE_UP; the default stays under a second.
+
+    Returns one of four outcomes (dra-semantics §0.1):
+
+    Allocation  yes. `claims[i]` belongs to the claim at that place; `results` are its devices in search order, with
+                node selector, configuration and consumed amounts; `to_json` gives `status.allocation`.
+    NoFit       no. `reasons`, most telling first, are worked out when they are read; `reason.sentence()` is for people.
+    NodeError   no, and a pool of the node contradicts itself; `reasons` as above.
+    Fatal       the attempt ends whatever other nodes say; `kind` is a `FatalKind`, `message` a sentence. GAVE_UP: the
+                budget is spent, and neither yes nor no is proven.
+
+    Raises nothing for claims, slices and classes that were read: what is wrong with them is a Fatal or a reason. Same
+    arguments, same answer.
+    """
     view = catalog.view(node)
     if isinstance(view, UnreadableSelector):
         return Fatal(FatalKind.NODE_SELECTOR, view.sentence())

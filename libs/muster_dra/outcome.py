@@ -179,7 +179,11 @@ class NodeError(Refusal):
 
 
 class FatalKind(Enum):
-    """What ends the whole scheduling attempt, even if other nodes would fit."""
+    """What ends the whole scheduling attempt, even if other nodes would fit (dra-semantics §0.1).
+
+    Of the claims, on every node: FEATURE_DISABLED, CLASS_MISSING, CLASS_UNNAMED, SELECTOR_EMPTY, MODE_UNKNOWN,
+    CONSTRAINT_EMPTY. Met on one node: the others.
+    """
 
     FEATURE_DISABLED = "a feature gate is off"
     CLASS_MISSING = "the device class does not exist"

@@ -24,8 +24,8 @@ def cel(arguments: Arguments, output: OutputOption = Output.TABLE) -> None:
     """Evaluate a DRA selector on every device of a dump, as the scheduler does.
 
     Exit status 0: it is true for some device; 1: it is false for all of them; 2: bad input: it does not compile, it
-    fails on a device and is true for none, or part of the dump was refused. Where it fails the scheduler gives up on the
-    pod, so the reason is said on standard error whatever the status.
+    fails on a device and is true for none, or part of the dump was refused. Where it fails the scheduler ends
+    its attempt for the pod, so the reason is said on standard error whatever the status.
 
     JSON lines (`-`): expression, driver, device in; id and result out: true, false, compile error or runtime error.
     Exit status 2 if a line is no such row, else 0.
