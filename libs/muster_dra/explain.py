@@ -45,7 +45,7 @@ def explain(
     return (
         *_pool_reasons(unusable, compiled, concerned=True),
         *_ignored(_counter_slices(node, catalog), compiled),
-        *(reasons or [Reason(ReasonCode.NO_COMBINATION)]),
+        *(reasons or [_no_combination(compiled)]),
         *_pool_reasons(unusable, compiled, concerned=False),
     )
 
@@ -56,6 +56,17 @@ def pool_reason(pool: Pool) -> Reason | None:
         return None
     code = ReasonCode.POOL_INVALID if pool.state is PoolState.INVALID else ReasonCode.POOL_INCOMPLETE
     return Reason(code, pool=pool.id, pool_reason=pool.reason)
+
+
+def _no_combination(compiled: CompiledClaims) -> Reason:
+    """With the claim and its requests, if there is one claim only."""
+    names = tuple(request.asks[0].option.request for request in compiled.requests)
+    if len(compiled.claims) != 1:
+        return Reason(ReasonCode.NO_COMBINATION)
+    claim = compiled.claims[0].claim.full_name
+    if len(names) == 1:
+        return Reason(ReasonCode.NO_COMBINATION, claim, names[0])
+    return Reason(ReasonCode.NO_COMBINATION, claim, requests=names)
 
 
 def _counter_slices(node: Node, catalog: Catalog) -> list[ResourceSlice]:

@@ -113,17 +113,18 @@ class ReferenceState:
     def is_selected(self, candidate: Candidate, claim: int, option: PreparedOption) -> bool:
         key = candidate.id, claim, option.full_name
         if key not in self.selected:
-            self.selected[key] = self.evaluate(candidate, option)
+            self.selected[key] = self.evaluate(candidate, claim, option)
         return self.selected[key]
 
-    def evaluate(self, candidate: Candidate, option: PreparedOption) -> bool:
+    def evaluate(self, candidate: Candidate, claim: int, option: PreparedOption) -> bool:
         device, slice_ = candidate.device, candidate.slice
         if device.binding_conditions and not self.features.binding_conditions:
             return False
         selectors = compile_selectors(option.expressions, self.environment)
         found = selectors.match(device_view(candidate.pool.id.driver, device))
         if isinstance(found, SelectorError):
-            where = f"request {option.full_name}, device {candidate.id}"
+            name = self.claims[claim].claim.full_name
+            where = f"claim {name}, request {option.full_name}, device {candidate.id}"
             raise FatalError(Fatal(FatalKind.EXPRESSION, f"{where}: {found.sentence()}"))
         if not found or not runs_here(slice_, self.node, self.features):
             return False

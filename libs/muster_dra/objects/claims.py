@@ -187,10 +187,10 @@ def parse_claim_template(json: object, defaults: Defaults = Defaults.API_SERVER)
 
 def _request(json: Fields, defaults: Defaults) -> ClaimRequest:
     name = json.required_text("name")
-    if json.has("firstAvailable"):
+    alternatives = json.children("firstAvailable")
+    if alternatives:  # an empty list is as good as none
         if exact_request_fields(json) is not None:
             raise json.wrong("firstAvailable", f"request {name} has an exact request too; leave one of the two out")
-        alternatives = json.children("firstAvailable")
         return ClaimRequest(
             name,
             first_available=tuple(

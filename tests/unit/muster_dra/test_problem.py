@@ -100,3 +100,28 @@ def test_a_row_that_asks_nothing_is_refused_with_what_it_lacks() -> None:
     with pytest.raises(InvalidObject, match=": claims: required"):
         solve_problem({"nodes": []})
     assert solve_problem({"nodes": [], "claims": []}) == {"id": None, "nodes": []}
+
+
+def test_a_mistyped_gate_is_refused_and_the_known_ones_are_listed() -> None:
+    with pytest.raises(
+        InvalidObject, match=r"features\.AdminAcess: there is no such gate; .* AdminAccess, "
+    ):
+        solve_problem(row(features={"AdminAcess": True}))
+
+
+def test_a_request_of_both_forms_is_no_object() -> None:
+    """§1.9: exactly one of `exactly` and `firstAvailable`; an empty list is none."""
+    both = exact() | {"firstAvailable": [{"name": "x", "deviceClassName": "any"}]}
+    with pytest.raises(InvalidObject, match="leave one of the two out") as caught:
+        solve_problem(row(claims=[claim(both)]))
+    assert caught.value.field == "spec.devices.requests[0].firstAvailable"
+    assert answer(claims=[claim(exact() | {"firstAvailable": []})])["status"] == "ok"
+
+
+@pytest.mark.parametrize(("mode", "told"), [("Some", "allocationMode 'Some' is unknown"), ("", "is missing")])
+def test_an_unknown_allocation_mode_says_what_to_write(mode: str, told: str) -> None:
+    wanted = {"name": "r", "exactly": {"deviceClassName": "any", "allocationMode": mode, "count": 1}}
+    found = answer(claims=[claim(wanted)])
+    assert found["status"] == "error"
+    assert told in str(found["message"])
+    assert str(found["message"]).endswith("write ExactCount or All")

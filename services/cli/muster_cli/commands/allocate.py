@@ -45,15 +45,19 @@ def allocate(
     rows: Annotated[bool, typer.Option("--rows", help="the input is JSON lines, whatever it looks like")] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Allocate devices exactly as kube-scheduler would, on each node: yes with the devices, or no with the reasons.
+    """Allocate devices exactly as kube-scheduler would, on each node: yes with
+    the devices, or no with the reasons.
 
-    A dump holds nodes, resourceslices, deviceclasses, resourceclaims, pods and what else kubectl prints. Without --pod
-    or --claim every pending pod that wants devices and every other claim without devices is answered, each by itself,
-    as things stand. Defaults are filled as the API server does, allocated claims hold their devices, DeviceTaintRules
-    and extended resources count. Only devices are looked at: CPUs, node taints and affinity are for muster audit.
+    A dump holds nodes, resourceslices, deviceclasses, resourceclaims, pods
+    and what else kubectl prints. Without --pod or --claim every pending pod
+    that wants devices and every other claim without devices is answered, each
+    by itself, as things stand. Defaults are filled as the API server does,
+    allocated claims hold their devices, DeviceTaintRules and extended
+    resources count. Only devices are looked at: CPUs, node taints and
+    affinity are for muster audit.
 
-    Exit status 0: each subject fits some node and no node ends the attempt; 1: not so; 2: bad input, also if only a
-    part of it was refused.
+    Exit status 0: each subject fits some node and no node ends the attempt;
+    1: not so; 2: bad input, also if only a part of it was refused.
 
     Examples:
 
@@ -65,13 +69,16 @@ def allocate(
 
       gzip -dc allocator-random.jsonl.gz | muster allocate -
 
-    JSON lines (.jsonl, --rows, or what looks like it): one problem a line, with the keys nodes and claims (required),
-    slices, classes, taintRules, allocated (claims with status.allocation), allocatedDevices (driver/pool/device),
-    allocatedShared (driver/pool/device/shareID), allocatedCapacity; features (gates by name; one that is missing is
-    off), release (v1.36, v1.37), strict (true). Objects are taken as written, no default is filled in. Without release
-    a row is answered as 1.36 with its known defects mended and every gate on, which is what recorded the corpora.
-    The answer: id, and for each node a status: ok (with claims), none, nodeError, error; or error for the line.
-    docs/dra.md says more.
+    JSON lines (.jsonl, --rows, or what looks like it): one problem a line,
+    with the keys nodes and claims (required), slices, classes, taintRules,
+    allocated (claims with status.allocation), allocatedDevices
+    (driver/pool/device), allocatedShared (driver/pool/device/shareID),
+    allocatedCapacity; features (gates by name; one that is missing is off),
+    release (v1.36, v1.37), strict (true). Objects are taken as written, no
+    default is filled in. Without release a row is answered as 1.36 with its
+    known defects mended and every gate on, which is what recorded the
+    corpora. The answer: id, and for each node a status: ok (with claims),
+    none, nodeError, error; or error for the line. docs/dra.md says more.
     """
     if not sources:
         raise UserError("name a dump, a file of JSON lines, or - for standard input")

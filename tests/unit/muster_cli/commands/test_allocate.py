@@ -1,5 +1,8 @@
 """`muster allocate` on dumps and rows: what a person types, what is answered, with which status."""
 
+import gzip
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -250,3 +253,22 @@ def test_rows_are_rows_whatever_the_file_is_called(tmp_path: Path) -> None:
 )
 def test_the_beginning_tells_rows_from_dumps(start: bytes, rows: bool) -> None:
     assert begins_like_rows(start) is rows
+
+
+def test_a_reader_that_goes_away_ends_the_run_without_a_word(tmp_path: Path) -> None:
+    many = tmp_path / "many.jsonl"
+    many.write_bytes(ROWS.read_bytes() * 200)  # more than a pipe holds
+    command = [sys.executable, "-m", "muster_cli", "allocate", str(many)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_a_compressed_file_says_how_to_read_it(tmp_path: Path) -> None:
+    packed = tmp_path / "problems.jsonl"
+    packed.write_bytes(gzip.compress(ROWS.read_bytes()))
+    with pytest.raises(UserError, match="gzip -dc"):
+        muster(packed)
