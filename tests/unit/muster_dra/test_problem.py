@@ -103,9 +103,7 @@ def test_a_row_that_asks_nothing_is_refused_with_what_it_lacks() -> None:
 
 
 def test_a_mistyped_gate_is_refused_and_the_known_ones_are_listed() -> None:
-    with pytest.raises(
-        InvalidObject, match=r"features\.AdminAcess: there is no such gate; .* AdminAccess, "
-    ):
+    with pytest.raises(InvalidObject, match=r"features\.AdminAcess: there is no such gate; .* AdminAccess, "):
         solve_problem(row(features={"AdminAcess": True}))
 
 
