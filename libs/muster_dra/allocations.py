@@ -10,7 +10,7 @@ from muster_dra.objects.node_selectors import NodeSelector
 from muster_dra.outcome import Allocation, ClaimAllocation, DeviceResult, Fatal, FatalKind
 from muster_dra.results import PINNED, SEVERAL_TERMS, allocated_config, node_selector, place_of
 from muster_dra.shapes import Shape
-from muster_dra.views import NodeView
+from muster_dra.views import NodeView, Slot
 from muster_types import DeviceId
 
 _NOTHING: Mapping[str, Amount] = {}
@@ -24,12 +24,16 @@ def allocation(found: Solution, compiled: CompiledClaims, view: NodeView) -> All
         slots = [view.slot(line.device) for line in planned.lines]
         selector = node_selector((place_of(slot.slice, slot.device), slot.device.binds_to_node) for slot in slots)
         if selector is SEVERAL_TERMS:
-            return Fatal(
-                FatalKind.NODE_SELECTOR_TERMS,
-                f"claim {claim.claim.full_name}: a device is bound to nodes by a selector with more than one term",
-            )
+            wide = ", ".join(str(slot.pool.id.device(slot.device.name)) for slot in slots if _has_terms(slot))
+            text = f"claim {claim.claim.full_name}: {wide or 'a device'} is bound to nodes by a selector with several terms"
+            return Fatal(FatalKind.NODE_SELECTOR_TERMS, text)
         selectors.append(view.pinned if selector is PINNED else selector)
     return Allocation(_written(blueprint, selectors, view))
+
+
+def _has_terms(slot: Slot) -> bool:
+    selector = place_of(slot.slice, slot.device).selector
+    return selector is not None and len(selector.terms) > 1
 
 
 def claim_allocations(found: Solution, compiled: CompiledClaims, view: NodeView) -> tuple[ClaimAllocation, ...]:

@@ -27,7 +27,7 @@ class Funnel(Sharing):
         wanted = 1 if every else ask.option.count
         matching = self._matching(ask, wanted)
         if isinstance(matching, Reason):
-            return self._named(ask, Reason(ReasonCode.ALL_OF_NONE)) if every else matching
+            return self._none_at_all(matching) if every else matching
         if every:
             wanted = len(matching)
         stages: tuple[Callable[[Ask, list[Survivor], int], list[Survivor] | Reason], ...] = (
@@ -192,6 +192,9 @@ class Funnel(Sharing):
         if name in use.shared and not self._features.consumable_capacity:
             return use.shared[name].holders
         return None
+
+    def _none_at_all(self, cause: Reason) -> Reason:
+        return Reason(ReasonCode.ALL_OF_NONE, cause.claim, cause.request, causes=(cause,), pools=cause.pools)
 
     def _as_all(self, reason: Reason, matching: list[Survivor]) -> Reason:
         """A condition that spares too few of "all": those that cannot be had are the evidence."""

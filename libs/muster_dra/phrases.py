@@ -14,8 +14,8 @@ def counted(count: int) -> str:
     return f"{count} device" if count == 1 else f"{count} devices"
 
 
-def none_of(count: int) -> str:
-    return f"none of the {count} devices" if count > 1 else "not the only device"
+def matches_none(count: int) -> str:
+    return f"matches none of the {count} devices" if count > 1 else "does not match the only device"
 
 
 def listed(names: Iterable[str]) -> str:

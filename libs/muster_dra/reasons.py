@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from muster_dra.objects.slices import PoolId
-from muster_dra.phrases import attribute_name, claims_text, counted, device_names, listed, none_of, pools_text
+from muster_dra.phrases import attribute_name, claims_text, counted, device_names, listed, matches_none, pools_text
 from muster_dra.pools import PoolReason
 from muster_types import DeviceId
 
@@ -71,7 +71,7 @@ class ReasonCode(Enum):
     ALL_IN_USE = "all-in-use"
     """All matching devices are asked for, and some of them cannot be had: see `devices` and `holders`."""
     ALL_OF_NONE = "all-of-none"
-    """All matching devices are asked for, and there are none."""
+    """All matching devices are asked for, and there are none: `causes` say why."""
     NO_ALTERNATIVE = "no-alternative"
     """Every alternative of the request fails; `causes` say why, in order of preference."""
     NO_COMBINATION = "no-combination"
@@ -136,9 +136,9 @@ class Reason:
                     f"its {counted(self.found)}; publish devices and counters in slices of their own"
                 )
             case ReasonCode.CLASS_MATCHES_NOTHING:
-                return f"class {self.value} matches {none_of(self.found)} here: {self.subject}"
+                return f"class {self.value} {matches_none(self.found)} here: {self.subject}"
             case ReasonCode.SELECTOR_MATCHES_NOTHING:
-                return f"the selector matches {none_of(self.found)} of its class: {self.subject}"
+                return f"the selector {matches_none(self.found)} of its class: {self.subject}"
             case ReasonCode.TOO_FEW_MATCH:
                 return f"{counted(self.wanted)} wanted, only {self.found} of this kind on the node, used or not"
             case ReasonCode.BOUND_ELSEWHERE:
@@ -187,7 +187,8 @@ class Reason:
             case ReasonCode.ALL_IN_USE:
                 return f"all {counted(self.wanted)} wanted, {self._all_text()}"
             case ReasonCode.ALL_OF_NONE:
-                return "all matching devices wanted, there is none"
+                why = f": {self.causes[0].text()}" if self.causes else ""
+                return f"all matching devices wanted, there is none{why}"
             case ReasonCode.NO_ALTERNATIVE:
                 return "no alternative fits: " + "; ".join(
                     f"{cause.request.rpartition('/')[2]}: {cause.text()}" for cause in self.causes

@@ -192,7 +192,12 @@ def test_a_gate_that_is_off_is_named() -> None:
 def test_all_devices_say_which_one_is_missing() -> None:
     found = reason([gpus(0, 1)], claim(every()), allocated=[held("gpu-1", by="x")])
     assert found.text() == "all 2 devices wanted, gpu-1 held by claim default/x"
-    assert reason([gpus(0)], claim(every(cls="b"))).code is ReasonCode.ALL_OF_NONE
+    nothing = reason([gpus(0)], claim(every(cls="b")))
+    assert nothing.code is ReasonCode.ALL_OF_NONE
+    assert nothing.text() == (
+        "all matching devices wanted, there is none: class b does not match the only device here: "
+        f'device.driver == "{B}"'
+    )
 
 
 def test_alternatives_fail_each_for_its_own_reason_and_the_nearest_counts() -> None:
