@@ -25,8 +25,8 @@ def allocation(found: Solution, compiled: CompiledClaims, view: NodeView) -> All
         selector = node_selector((place_of(slot.slice, slot.device), slot.device.binds_to_node) for slot in slots)
         if selector is SEVERAL_TERMS:
             wide = ", ".join(str(slot.pool.id.device(slot.device.name)) for slot in slots if _has_terms(slot))
-            text = f"claim {claim.claim.full_name}: {wide or 'a device'} is bound to nodes by a selector with several terms"
-            return Fatal(FatalKind.NODE_SELECTOR_TERMS, text)
+            bound = f"{wide or 'a device'} is bound to nodes by a selector with several terms"
+            return Fatal(FatalKind.NODE_SELECTOR_TERMS, f"claim {claim.claim.full_name}: {bound}")
         selectors.append(view.pinned if selector is PINNED else selector)
     return Allocation(_written(blueprint, selectors, view))
 
