@@ -49,22 +49,34 @@ class Lease:
 
 
 class Leases:
-    """Acquires, renews and releases leases. `owner` is unique to this process; `ttl` is whole seconds, at least 2."""
+    """Acquires, renews and releases leases. `owner` is unique to this process; `ttl` is whole seconds, at least 2.
 
-    def __init__(self, store: EventStore, owner: str, *, now: Callable[[], datetime], ttl: int = 5) -> None:
+    `is_gone` may know that another owner has ended without a release: its lease is then free at once.
+    """
+
+    def __init__(
+        self,
+        store: EventStore,
+        owner: str,
+        *,
+        now: Callable[[], datetime],
+        ttl: int = 5,
+        is_gone: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         if ttl < 2:
             raise ValueError(f"a lease lives whole seconds, at least 2, not {ttl}")
         self._store = store
         self._owner = owner
         self._now = now
         self._ttl = ttl
+        self._is_gone = is_gone
         self._attempts = 0
 
     async def acquire(self, key: str) -> Lease | HeldBy:
         """The lease, or who has it."""
         last = await self._store.last(lease_subject(key))
         holder = _holder(last)
-        if holder is not None:
+        if holder is not None and not self._is_gone(holder):
             return HeldBy(holder)
         expected = 0 if last is None else last.sequence
         began = asyncio.get_running_loop().time()
@@ -83,6 +95,15 @@ class Leases:
         lease.revision = answer
         lease.valid_until = began + self._ttl - _MARGIN
         return True
+
+    async def regain(self, lease: Lease) -> Lease | HeldBy:
+        """After `keep` has given up: the same lease where it still stands, a new one where it has run out, or its holder."""
+        last = await self._store.last(lease_subject(lease.key))
+        if last is not None and _holder(last) == self._owner:
+            lease.revision = last.sequence  # of a renewal, perhaps, whose answer was lost
+            if await self.renew(lease):
+                return lease
+        return await self.acquire(lease.key)
 
     async def release(self, lease: Lease) -> None:
         """Let the next one in at once."""

@@ -15,7 +15,7 @@ import structlog
 
 from muster_decider import CorruptHistory, DomainError
 from muster_eventstore import metrics
-from muster_eventstore.errors import PermanentError, StoreClosed, TransientError
+from muster_eventstore.errors import Fenced, PermanentError, StoreClosed, TransientError
 from muster_eventstore.parked import as_replayed, park, reason_of
 from muster_eventstore.port import ConsumerSpec, Delivery, EventStore, Inbox
 from muster_eventstore.subjects import REPLAYS, replayed_filter
@@ -204,8 +204,8 @@ class Worker:
             try:
                 with metrics.HANDLING.labels(self.durable).time():
                     await self._handler(delivery)
-            except StoreClosed:
-                raise
+            except (StoreClosed, Fenced):
+                raise  # no fault of the message: whoever holds the lease now will handle it
             except Exception as error:  # noqa: BLE001 -- whatever a handler raises is retried, then parked with its reason
                 return error
         return None

@@ -79,6 +79,10 @@ class Runtime:
             self._failure = failure
         self._stopping.set()
 
+    async def stopping(self) -> None:
+        """Until a stop is asked for."""
+        await self._stopping.wait()
+
     @property
     def failure(self) -> str | None:
         """Why the process ends with an error, if it does."""
@@ -158,6 +162,22 @@ async def _logged(call: Awaitable[None], name: str) -> None:
         log.error("stopping a part failed", name=name, exc_info=error)
 
 
+async def _built(runtime: Runtime, build: Callable[[Runtime], Awaitable[None]]) -> bool:
+    """False when a stop was asked for before everything was built: a replica that stands by has nothing to finish."""
+    building = asyncio.ensure_future(build(runtime))
+    stopping = asyncio.create_task(runtime.stopping())
+    await asyncio.wait({building, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if building.done():
+        building.result()
+        return True
+    building.cancel()
+    await asyncio.gather(building, return_exceptions=True)
+    await runtime.stack.aclose()
+    log.info("stopped before it was ready", name=runtime.name)
+    return False
+
+
 def run_service(name: str, build: Callable[[Runtime], Awaitable[None]], *, grace: float = 10.0) -> int:
     """Run a service until SIGTERM or SIGINT on uvloop; the exit status: 0 after a stop by signal, 1 after a failure.
 
@@ -170,7 +190,8 @@ def run_service(name: str, build: Callable[[Runtime], Awaitable[None]], *, grace
         for sign in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(sign, runtime.request_stop)
         try:
-            await build(runtime)
+            if not await _built(runtime, build):
+                return 0
         except _NO_BUGS as error:
             await runtime.stack.aclose()
             sys.stderr.write(f"{name} cannot start: {error}\n")

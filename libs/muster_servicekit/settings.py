@@ -31,6 +31,9 @@ class ServiceSettings(BaseSettings):
     grpc_ca: Path | None = Field(default=None, description="authority of the services that this one calls")
     clusters: Annotated[tuple[str, ...], NoDecode] = ("local",)
     state_dir: Path = Path(".muster")
+    lease_seconds: int = Field(
+        default=5, ge=0, description="how long a replica that is silent keeps its lease; 0: there is one replica only"
+    )
     redis_url: str | None = Field(default=None, pattern=r"^(redis|rediss|unix)://\S+$")
     log_format: str = Field(default="console", pattern=r"^(console|json)$")
     log_level: str = Field(default="info", pattern=r"^(debug|info|warning|error)$")
@@ -47,6 +50,13 @@ class ServiceSettings(BaseSettings):
     def _some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not value:
             raise ValueError("name at least one cluster, for example MUSTER_CLUSTERS=local")
+        return value
+
+    @field_validator("lease_seconds")
+    @classmethod
+    def _long_enough(cls, value: int) -> int:
+        if value == 1:
+            raise ValueError("a lease lives at least 2 seconds; 0 takes none")
         return value
 
     @field_validator("grpc_listen")

@@ -50,6 +50,7 @@ from muster_servicekit.clock import Clock, SystemClock
 from muster_servicekit.grpc import Listen, settings_tls, start_server
 from muster_servicekit.grpc import Service as Served
 from muster_servicekit.health import Health
+from muster_servicekit.leadership import ALONE, Leadership, take_leases
 from muster_servicekit.runtime import Runtime
 from muster_types import ClusterId
 
@@ -69,11 +70,14 @@ async def build(
     runtime: Runtime, settings: Settings, *, nats: Client | None = None, clock: Clock | None = None
 ) -> Built:
     """Connect (unless a connection is given), load the ledgers, listen, and register everything on `runtime`."""
+    leadership, clock = ALONE, clock or SystemClock()
     if nats is None:
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
+        leadership = await take_leases(runtime, settings, JetStreamStore(nats), clock, SERVICE)
     snapshots = _snapshots(runtime, settings)
-    return await assemble(runtime, settings, JetStreamStore(nats), clock or SystemClock(), snapshots=snapshots)
+    store = JetStreamStore(nats)
+    return await assemble(runtime, settings, store, clock, snapshots=snapshots, leadership=leadership)
 
 
 async def assemble(
@@ -84,12 +88,17 @@ async def assemble(
     *,
     snapshots: SnapshotStore,
     listen: Listen = start_server,
+    leadership: Leadership = ALONE,
 ) -> Built:
     """The service on any store and clock."""
     codec = codec_of_events()
     clusters = tuple(map(ClusterId, settings.clusters))
-    ledgers = CommandHandler(store, codec, LEDGER, LedgerWire(), stream=STREAM, source=SOURCE, now=clock.now)
-    await ledgers.load([ledger_subject(cluster) for cluster in clusters])
+    ledgers = CommandHandler(
+        store, codec, LEDGER, LedgerWire(), stream=STREAM, source=SOURCE, now=clock.now, fence=leadership.fence
+    )
+    subjects = [ledger_subject(cluster) for cluster in clusters]
+    await ledgers.load(subjects)
+    await leadership.begin(ledgers, lambda: ledgers.load(subjects), lambda _: True)
     world, wishes = World(), Wishes()
     observed = Projector(
         store,

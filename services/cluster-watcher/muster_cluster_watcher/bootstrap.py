@@ -24,6 +24,7 @@ from muster_servicekit.address_file import AddressFile
 from muster_servicekit.clock import Clock, SystemClock
 from muster_servicekit.grpc import Listen, settings_tls, start_server
 from muster_servicekit.health import Health
+from muster_servicekit.leadership import ALONE, Leadership, take_leases
 from muster_servicekit.runtime import Runtime
 from muster_types import ClusterId
 
@@ -46,13 +47,15 @@ async def build(
 
     Health says SERVING once the first list of every cluster is on the stream.
     """
+    leadership, clock = ALONE, clock or SystemClock()
     if nats is None:
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
+        leadership = await take_leases(runtime, settings, JetStreamStore(nats), clock, SERVICE)
     store = JetStreamStore(nats)
     cursors = Cursors(_snapshots(runtime, settings), store)
     sources = {cluster: _source(runtime, settings, cluster, cursors) for cluster in map(ClusterId, settings.clusters)}
-    return await assemble(runtime, settings, store, clock or SystemClock(), sources=sources)
+    return await assemble(runtime, settings, store, clock, sources=sources, leadership=leadership)
 
 
 async def assemble(
@@ -63,9 +66,10 @@ async def assemble(
     *,
     sources: Mapping[ClusterId, ClusterSource],
     listen: Listen = start_server,
+    leadership: Leadership = ALONE,
 ) -> Built:
     """The service on any store, clock and clusters."""
-    stream = StoredObservations(store, clock)
+    stream = StoredObservations(store, clock, leadership.fence)
     reports = WatchReports(tuple(sources))
     server = await listen(settings.grpc_listen, [], tls=settings_tls(settings))
     address = AddressFile(settings.state_dir, SERVICE)

@@ -40,6 +40,7 @@ from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
 from muster_gang_coordinator.adapters.kubernetes_holds import HoldKeeper
 from muster_gang_coordinator.adapters.matcher_client import MatcherClient
 from muster_gang_coordinator.domain.gang import gang_decider
+from muster_gang_coordinator.domain.states import Consumed, Ended
 from muster_gang_coordinator.entrypoints.consumers import CommandsConsumer, FactsConsumer
 from muster_gang_coordinator.entrypoints.feeds import GangsModel, InventoryModel, LedgerModel, ObservedModel
 from muster_gang_coordinator.entrypoints.grpc import NAME, CapacityServicer
@@ -67,6 +68,7 @@ from muster_servicekit.grpc import Listen, settings_tls, start_server
 from muster_servicekit.grpc import Service as Served
 from muster_servicekit.grpc_client import settings_client_tls
 from muster_servicekit.health import Health
+from muster_servicekit.leadership import ALONE, Leadership, take_leases
 from muster_servicekit.runtime import Runtime
 from muster_types import ClusterId
 
@@ -141,14 +143,17 @@ async def build_on(
     runtime: Runtime, settings: Settings, *, nats: Client | None = None, clock: Clock | None = None
 ) -> Built:
     """Connect (unless a connection is given), load what was decided, listen, and register everything on `runtime`."""
+    leadership, clock = ALONE, clock or SystemClock()
     if nats is None:
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
+        leadership = await take_leases(runtime, settings, JetStreamStore(nats), clock, SERVICE)
     apis = _apis(runtime, settings)
     live = settings.cluster_source is SourceKind.KUBERNETES
     writes = KubernetesCluster(apis) if live else DirectoryCluster(_directories(settings))
     holds = HoldKeeper(apis, frozenset(settings.holds)) if apis else None
-    return await assemble(runtime, settings, JetStreamStore(nats), clock or SystemClock(), writes=writes, holds=holds)
+    store = JetStreamStore(nats)
+    return await assemble(runtime, settings, store, clock, writes=writes, holds=holds, leadership=leadership)
 
 
 async def assemble(
@@ -160,14 +165,12 @@ async def assemble(
     writes: ClusterWrites,
     holds: HoldKeeper | None = None,
     listen: Listen = start_server,
+    leadership: Leadership = ALONE,
 ) -> Built:
     """The service on any store, clock and clusters."""
     codec = codec_of_events()
     policy, clusters = settings.policy, settings.clusters
-    desk = Desk(
-        CommandHandler(store, codec, gang_decider(policy), GangWire(), stream=STREAM, source=SOURCE, now=clock.now)
-    )
-    await desk.load(clusters)
+    desk = await _desk(store, codec, settings, clock, leadership)
     gangs, view, trust = GangsView(), ClusterView(), TrustView()
     rounds = RetryRounds(desk, gangs, clusters, clock, settle_seconds=settings.retry_settle)
     statuses = StatusWriter(gangs, view, writes, writes)
@@ -238,6 +241,26 @@ async def assemble(
     runtime.on_stop(lambda: server.stop(settings.stop_grace))
     runtime.on_stop(address.remove)
     return Built(server.address, server.health, statuses)
+
+
+async def _desk(store: EventStore, codec: Codec, settings: Settings, clock: Clock, leadership: Leadership) -> Desk:
+    """With every gang that is recorded; what a former writer may still try on an open one is fenced."""
+    handler = CommandHandler(
+        store,
+        codec,
+        gang_decider(settings.policy),
+        GangWire(),
+        stream=STREAM,
+        source=SOURCE,
+        now=clock.now,
+        fence=leadership.fence,
+    )
+    desk = Desk(handler)
+    await desk.load(settings.clusters)
+    await leadership.begin(
+        handler, lambda: desk.load(settings.clusters), lambda gang: not isinstance(gang, Consumed | Ended)
+    )
+    return desk
 
 
 def codec_of_events() -> Codec:

@@ -41,6 +41,7 @@ from muster_servicekit.clock import Clock, SystemClock
 from muster_servicekit.grpc import Listen, settings_tls, start_server
 from muster_servicekit.grpc import Service as Served
 from muster_servicekit.health import Health
+from muster_servicekit.leadership import ALONE, Leadership, take_leases
 from muster_servicekit.runtime import Runtime
 from muster_types import ClusterId
 
@@ -60,22 +61,37 @@ async def build(
     runtime: Runtime, settings: Settings, *, nats: Client | None = None, clock: Clock | None = None
 ) -> Built:
     """Connect (unless a connection is given), load what was decided, listen, and register everything on `runtime`."""
+    leadership, clock = ALONE, clock or SystemClock()
     if nats is None:
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
-    return await assemble(runtime, settings, JetStreamStore(nats), clock or SystemClock())
+        leadership = await take_leases(runtime, settings, JetStreamStore(nats), clock, SERVICE)
+    return await assemble(runtime, settings, JetStreamStore(nats), clock, leadership=leadership)
 
 
 async def assemble(
-    runtime: Runtime, settings: Settings, store: EventStore, clock: Clock, *, listen: Listen = start_server
+    runtime: Runtime,
+    settings: Settings,
+    store: EventStore,
+    clock: Clock,
+    *,
+    listen: Listen = start_server,
+    leadership: Leadership = ALONE,
 ) -> Built:
-    """The service on any store and clock."""
-    codec = codec_of_events()
-    nodes = CommandHandler(store, codec, NODE, NodeWire(), stream=subjects.STREAM, source=SOURCE, now=clock.now)
-    groups = CommandHandler(
-        store, codec, NODE_GROUP, NodeGroupWire(), stream=subjects.STREAM, source=SOURCE, now=clock.now
+    """The service on any store and clock.
+
+    Nothing is fenced ahead of need: what a former holder may still append follows from the same observed facts.
+    """
+    codec, fence = codec_of_events(), leadership.fence
+    nodes = CommandHandler(
+        store, codec, NODE, NodeWire(), stream=subjects.STREAM, source=SOURCE, now=clock.now, fence=fence
     )
-    pools = CommandHandler(store, codec, POOL, PoolWire(), stream=subjects.STREAM, source=SOURCE, now=clock.now)
+    groups = CommandHandler(
+        store, codec, NODE_GROUP, NodeGroupWire(), stream=subjects.STREAM, source=SOURCE, now=clock.now, fence=fence
+    )
+    pools = CommandHandler(
+        store, codec, POOL, PoolWire(), stream=subjects.STREAM, source=SOURCE, now=clock.now, fence=fence
+    )
     for handler, kind in ((nodes, subjects.NODE), (groups, subjects.NODE_GROUP), (pools, subjects.POOL)):
         await handler.load([event_filter(subjects.STREAM, cluster, kind) for cluster in settings.clusters])
     world = World()

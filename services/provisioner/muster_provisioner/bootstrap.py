@@ -27,8 +27,8 @@ from muster_eventstore import (
 )
 from muster_provisioner.adapters.cluster_drivers import open_drivers
 from muster_provisioner.adapters.served_cloud.opened import CloudOptions, open_cloud
-from muster_provisioner.domain.messages import Event
-from muster_provisioner.domain.order import ORDER
+from muster_provisioner.domain.messages import Command, Event
+from muster_provisioner.domain.order import ORDER, Order, OrderState, Stage
 from muster_provisioner.entrypoints.consumers import order_worker
 from muster_provisioner.entrypoints.grpc import NAME, ProvisionerServicer
 from muster_provisioner.entrypoints.simcloud import NAME as CLOUD_PROVIDER
@@ -51,6 +51,7 @@ from muster_servicekit.clock import Clock, SystemClock
 from muster_servicekit.grpc import Listen, Tls, settings_tls, start_server
 from muster_servicekit.grpc import Service as Served
 from muster_servicekit.health import Health
+from muster_servicekit.leadership import ALONE, Leadership, take_leases
 from muster_servicekit.runtime import Runtime
 from muster_types import ClusterId
 
@@ -72,10 +73,11 @@ async def build(
     runtime: Runtime, settings: Settings, *, nats: Client | None = None, clock: Clock | None = None
 ) -> Built:
     """Connect (unless a connection is given), listen, and register everything on `runtime`."""
-    clock = clock or SystemClock()
+    leadership, clock = ALONE, clock or SystemClock()
     if nats is None:
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
+        leadership = await take_leases(runtime, settings, JetStreamStore(nats), clock, SERVICE)
     opened = {
         cluster: await open_drivers(runtime, settings, cluster, clock) for cluster in map(ClusterId, settings.clusters)
     }
@@ -87,6 +89,7 @@ async def build(
         drivers={cluster: each.drivers for cluster, each in opened.items()},
         markers={cluster: each.marker for cluster, each in opened.items()},
         snapshots=await _snapshots(settings, runtime),
+        leadership=leadership,
     )
 
 
@@ -100,6 +103,7 @@ async def assemble(
     snapshots: SnapshotStore,
     markers: Mapping[ClusterId, NodeMarker] = _NO_MARKERS,
     listen: Listen = start_server,
+    leadership: Leadership = ALONE,
 ) -> Built:
     """The service on any store, clock and drivers; `markers` for clusters with drivers that cannot tag nodes."""
     codec = codec_of_events()
@@ -113,7 +117,9 @@ async def assemble(
         now=clock.now,
         snapshots=snapshots,
     )
-    handler = CommandHandler(store, codec, ORDER, OrderWire(), stream=STREAM, source=SOURCE, now=clock.now)
+    handler = CommandHandler(
+        store, codec, ORDER, OrderWire(), stream=STREAM, source=SOURCE, now=clock.now, fence=leadership.fence
+    )
     desk = OrderDesk(handler, book.trail)
     runners = Runners(desk, drivers, clock, _pace(settings))
     groups = Projector(
@@ -127,7 +133,7 @@ async def assemble(
     )
     marks = NodeMarks(OrderWire().from_wire, markers, drivers, clock)
     launches = Projector(store, codec, marks, name="provisioner-marks", stream=STREAM, now=clock.now)
-    ready = Readiness(orders, groups, desk)
+    ready = Readiness(orders, groups, desk, leadership, handler)
     worker = order_worker(store, codec, runners, clock)
 
     async def work() -> None:
@@ -180,7 +186,16 @@ async def build_simcloud(
 class Readiness:
     """Orders move only once everything stored before this process is known: trails, node groups, aggregates."""
 
-    def __init__(self, orders: Projector, groups: Projector, desk: OrderDesk) -> None:
+    def __init__(
+        self,
+        orders: Projector,
+        groups: Projector,
+        desk: OrderDesk,
+        leadership: Leadership,
+        handler: CommandHandler[Command, OrderState, Event],
+    ) -> None:
+        self._leadership = leadership
+        self._handler = handler
         self._orders = orders
         self._groups = groups
         self._desk = desk
@@ -194,7 +209,12 @@ class Readiness:
         async with self._lock:
             if not self._loaded:
                 await self._desk.load()
+                await self._leadership.begin(self._handler, self._desk.load, _is_open)
                 self._loaded = True
+
+
+def _is_open(state: OrderState) -> bool:
+    return isinstance(state, Order) and state.stage in (Stage.INTENDED, Stage.ACKNOWLEDGED, Stage.CANCELLING)
 
 
 def codec_of_events() -> Codec:

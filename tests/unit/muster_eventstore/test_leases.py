@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from muster_eventstore import Lease, Leases, MemoryServer, MemoryStore
+from muster_eventstore import HeldBy, Lease, Leases, MemoryServer, MemoryStore
 from muster_eventstore.memory import Lost, Step
 from muster_eventstore.subjects import lease_subject
 from muster_eventstore.testing import a_meta
@@ -48,6 +48,36 @@ async def test_a_holder_that_cannot_reach_the_store_steps_down_before_the_store_
         await leases.keep(lease)
     assert not lease.valid
     assert not isinstance(await Leases(MemoryStore(server), "two", now=now).acquire("claims/c1"), Lease)
+
+
+async def test_a_lease_that_was_given_up_too_early_is_the_same_one_again() -> None:
+    leases = Leases(MemoryStore(MemoryServer(now)), "one", now=now, ttl=5)
+    lease = await leases.wait_acquire("claims/c1")
+    token, lease.valid_until = lease.token, 0.0
+    assert not lease.valid
+    assert await leases.regain(lease) is lease
+    assert (lease.valid, lease.token) == (True, token)
+
+
+async def test_a_lease_that_ran_out_comes_back_as_a_new_one_unless_another_has_it() -> None:
+    server = MemoryServer(now)
+    one, two = (Leases(MemoryStore(server), name, now=now, ttl=2) for name in ("one", "two"))
+    lease = await one.wait_acquire("claims/c1")
+    await one.release(lease)
+    again = await one.regain(lease)
+    assert isinstance(again, Lease)
+    assert again.token > lease.token
+    await one.release(again)
+    await two.wait_acquire("claims/c1")
+    assert await one.regain(again) == HeldBy("two")
+
+
+async def test_the_lease_of_an_owner_that_is_gone_is_free_at_once() -> None:
+    server = MemoryServer(now)
+    await Leases(MemoryStore(server), "one", now=now).wait_acquire("claims/c1")
+    assert await Leases(MemoryStore(server), "two", now=now).acquire("claims/c1") == HeldBy("one")
+    heir = Leases(MemoryStore(server), "two", now=now, is_gone=lambda owner: owner == "one")
+    assert isinstance(await heir.acquire("claims/c1"), Lease)
 
 
 def test_a_time_to_live_is_at_least_two_whole_seconds() -> None:
