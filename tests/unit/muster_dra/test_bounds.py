@@ -28,7 +28,7 @@ from unit.muster_dra.problem_building import (
 
 
 def test_a_shared_device_that_gives_counters_back_makes_room_no_sum_of_draws_may_deny() -> None:
-    """d0 gives 5 back (#141216), so d1 fits; a shared device counts as drawing nothing, which here is no lower bound."""
+    """d0 gives 5 back (#141216), so d1 fits; to count a shared device as drawing nothing is no lower bound here."""
     slices = [
         slice_of(
             shared("d0", "4", consumesCounters=draws(x="-5")),
@@ -49,7 +49,7 @@ def test_a_pool_that_is_overdrawn_takes_nothing_from_another_pool() -> None:
         slice_of(device("e0", consumesCounters=draws(x="2")), pool="q", count=2, name="t0"),
         slice_of(pool="q", count=2, name="t1", sharedCounters=[counters(x="3")]),
     ]
-    assert chosen(outcome(slices, claim(exact()), allocated=[held("d0")])) == ["r=e0"]
+    assert chosen(outcome(slices, claim(exact()), allocated=[held("d0")])) == ["r=q/e0"]
 
 
 def test_requests_that_look_at_the_same_devices_cannot_all_have_the_cheapest() -> None:

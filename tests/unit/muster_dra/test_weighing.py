@@ -1,6 +1,5 @@
 """Costly expressions: no further than an answer needs, and no more than a node may cost. Counted in evaluations."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,7 +31,7 @@ class Weighed:
 
 
 @pytest.fixture
-def weighed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Weighed]:
+def weighed(monkeypatch: pytest.MonkeyPatch) -> Weighed:
     seen, original = Weighed(), Selector.weigh
 
     def weigh(self: Selector, view: DeviceView) -> Any:
@@ -42,7 +41,7 @@ def weighed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Weighed]:
         return found, cost
 
     monkeypatch.setattr(Selector, "weigh", weigh)
-    yield seen
+    return seen
 
 
 def devices(count: int, **attributes: int) -> list[dict[str, Any]]:
