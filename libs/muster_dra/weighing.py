@@ -2,7 +2,7 @@
 
 Upstream evaluates a device when its search reaches it, and ends with the first error it reaches. Where an expression
 may cost much, the devices behind errors are therefore left unread until a search wants one of them; and what all
-evaluations for one node may cost is limited (docs/dra.md), beyond which devices stay unread.
+evaluations for one node may cost is limited to ALLOWANCE, beyond which devices stay unread.
 """
 
 from collections.abc import Sequence
