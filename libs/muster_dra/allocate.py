@@ -9,15 +9,17 @@ from muster_dra.catalog import Catalog
 from muster_dra.compiled import CompiledClaims
 from muster_dra.explain import explain, pool_reason
 from muster_dra.fatal_ends import fatal_end
-from muster_dra.found import Ended, Solution
+from muster_dra.found import Ended, Found, Solution
 from muster_dra.objects.claims import ResourceClaim
 from muster_dra.objects.nodes import Node
 from muster_dra.outcome import Allocation, Fatal, FatalKind, NodeError, NoFit, Outcome
+from muster_dra.outline import Plan
 from muster_dra.pools import Pool, UnreadableSelector
 from muster_dra.prepare import Mode
 from muster_dra.reference import reference_allocate
 from muster_dra.solving import solve, solve_exclusive
 from muster_dra.views import NodeView, exclusive_use, occupancy
+from muster_dra.weighing import ALLOWANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +78,14 @@ def allocate(
         refused = _all_of_unusable(compiled, view.unusable)
         if refused is not None:
             return refused
-    plan = plans.plan(view.shape)
-    dedicated = exclusive_use(view, allocated)
-    if dedicated is not None:
-        found = solve_exclusive(plan, dedicated, budget.steps)
-    else:
-        found = solve(plan, compiled, view.shape, occupancy(view, allocated, catalog.features), budget.steps)
+    plan, errors = plans.plan(view.shape), 1
+    found, settled = _solved(plan, compiled, view, allocated, budget)
+    while not settled:
+        if errors > view.shape.size:
+            return _too_costly(view)
+        errors *= 2
+        plan = plans.plan_read_to(view.shape, errors)
+        found, settled = _solved(plan, compiled, view, allocated, budget)
     if isinstance(found, Solution):
         if view.bound:
             return allocation(found, compiled, view)
@@ -90,6 +94,28 @@ def allocate(
         return fatal_end(found, compiled, plan, view, budget.steps)
     refusal = NodeError if view.invalid else NoFit
     return refusal(lambda: explain(node, claims, catalog, allocated))
+
+
+def _solved(
+    plan: Plan, compiled: CompiledClaims, view: NodeView, allocated: AllocatedState, budget: SearchBudget
+) -> tuple[Found, bool]:
+    """What the search finds on the plan, and whether that stands: not so if it wants a device that is unread."""
+    dedicated = exclusive_use(view, allocated)
+    if dedicated is not None:
+        found = solve_exclusive(plan, dedicated, budget.steps)
+    else:
+        found = solve(plan, compiled, view.shape, occupancy(view, allocated, compiled.features), budget.steps)
+    if not isinstance(found, Ended) or found.kind is not FatalKind.EXPRESSION:
+        return found, True
+    return found, not plan.content.requests[found.request].choices[found.option].unread >> found.device & 1
+
+
+def _too_costly(view: NodeView) -> Fatal:
+    return Fatal(
+        FatalKind.GAVE_UP,
+        f"gave up on node {view.node.name}: the selectors' expressions cost more than {ALLOWANCE:,} units there "
+        "before an answer was found; make them cheaper, or ask for fewer devices with them",
+    )
 
 
 def _all_of_unusable(compiled: CompiledClaims, pool: Pool) -> Fatal | NodeError | None:

@@ -123,7 +123,10 @@ class Bound:
 
     def drained(self, left: Sequence[int]) -> bool:
         """Whether the requests need more of the counters of one name than all sets together have left."""
-        return any(sum(left[place] for place in places) < needed for places, needed in self._families)
+        return any(
+            sum(max(left[place], 0) for place in places) < needed  # what a pool is overdrawn by binds nobody elsewhere
+            for places, needed in self._families
+        )
 
     def hopeless(self, sets: list[int]) -> bool:
         """Whether the requests cannot all be satisfied from these sets, which are shrunk in place."""
@@ -222,9 +225,24 @@ def _families(
     for places in families.values():
         own = set(places)
         draws = [sum(amount for place, amount in draw if place in own) for draw in content.draws]
-        needed = sum(min(_least_drawn(choices[index], draws, content) for index in row) for row in numbered)
+        needed = _least_together([[choices[index] for index in row] for row in numbered], draws, content)
         if needed:
             yield tuple(places), needed
+
+
+def _least_together(rows: Sequence[Sequence[Choice]], draws: Sequence[int], content: PlanContent) -> int:
+    """The least that all requests draw: exclusive ones never the same device, so at best the cheapest of all theirs."""
+    apart = others = count = union = 0
+    for row in rows:
+        least = min(_least_drawn(choice, draws, content) for choice in row)
+        if any(choice.admin or choice.every or choice.touched & content.shared for choice in row):
+            others += least
+            continue
+        apart += least
+        count += min(choice.need for choice in row)
+        for choice in row:
+            union |= choice.touched
+    return others + max(apart, sum(sorted(draws[device] for device in bits_of(union))[:count]))
 
 
 def _least_drawn(choice: Choice, draws: Sequence[int], content: PlanContent) -> int:

@@ -16,6 +16,7 @@ from muster_dra.outcome import Fatal
 from muster_dra.prepare import PreparedClaim, PreparedConstraint, PreparedOption, prepare
 from muster_dra.selectors import CompiledSelectors, SelectorError, compile_selectors, environment_of, is_plain
 from muster_dra.shapes import Body, Shape
+from muster_dra.weighing import Answer, Weighing
 
 Giving = tuple[Mapping[str, Amount] | None, ...]
 """What each device of a body gives a request; None: never."""
@@ -47,7 +48,7 @@ class AskedRequest:
 class _Answers:
     """What one body answered to these claims so far."""
 
-    selected: dict[tuple[tuple[str, str], ...], tuple[int, int]] = field(default_factory=dict)
+    selected: dict[tuple[tuple[str, str], ...], Answer | Weighing] = field(default_factory=dict)
     giving: dict[object, Giving] = field(default_factory=dict)
     attributes: dict[str, tuple[Attribute | None, ...]] = field(default_factory=dict)
 
@@ -94,8 +95,8 @@ class CompiledClaims:
             return True
         return self.features.forgetful_distinct and any(constraint.distinct for constraint in self.constraints)
 
-    def selected(self, ask: Ask, body: Body) -> tuple[int, int]:
-        """The body's devices that the selectors let through, and those on which they fail with an error."""
+    def selected(self, ask: Ask, body: Body) -> Answer | Weighing:
+        """The body's devices that the selectors let through or fail on; to be weighed where that may cost much."""
         answers = self._of(body)
         found = answers.selected.get(ask.option.expressions)
         if found is None:
@@ -124,9 +125,12 @@ class CompiledClaims:
             answers = self._answers[body] = _Answers()
         return answers
 
-    def _evaluate(self, ask: Ask, body: Body) -> tuple[int, int]:
+    def _evaluate(self, ask: Ask, body: Body) -> Answer | Weighing:
         selected = errors = 0
         beyond = ask.selectors.beyond_driver(body.driver)
+        evaluated = beyond is not None and beyond.selectors
+        if not ask.selectors.light() or (evaluated and not all(view.frame().within_limits for view in body.views)):
+            return self._weighing(ask, body)
         for index, (device, view) in enumerate(zip(body.devices, body.views, strict=True)):
             if device.binding_conditions and not self.features.binding_conditions:
                 continue
@@ -138,7 +142,17 @@ class CompiledClaims:
                 errors |= 1 << index
             elif found:
                 selected |= 1 << index
-        return selected, errors
+        return Answer(selected, errors)
+
+    def _weighing(self, ask: Ask, body: Body) -> Weighing:
+        return Weighing(
+            ask.selectors,
+            [
+                (index, view)
+                for index, (device, view) in enumerate(zip(body.devices, body.views, strict=True))
+                if self.features.binding_conditions or not device.binding_conditions
+            ],
+        )
 
 
 def _wants(option: PreparedOption) -> Hashable:

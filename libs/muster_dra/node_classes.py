@@ -33,4 +33,6 @@ def node_class_key(
     plan = plans.plan(view.shape)
     if dedicated is None:
         return plan, view.shape, marks, occupancy(view, allocated, catalog.features).key
-    return plan, marks, shrunk_sets(plan, dedicated & plan.watched)
+    # Devices that no selector was asked about may differ though the plans are one.
+    unread = view.shape if any(choice.unread for choice in plan.options) else None
+    return plan, unread, marks, shrunk_sets(plan, dedicated & plan.watched)

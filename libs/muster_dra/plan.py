@@ -17,6 +17,7 @@ from muster_dra.plan_content import Choice, PlanContent, PlannedRequest, bits_of
 from muster_dra.prepare import Mode, PreparedConstraint
 from muster_dra.shapes import Shape
 from muster_dra.tables import ConstraintTable, constraint_table
+from muster_dra.weighing import Purse, Weighing
 
 _REMEMBERED_SHAPES = 16384
 
@@ -24,32 +25,46 @@ _REMEMBERED_SHAPES = 16384
 class PlanTable:
     """The plans of one set of claims."""
 
-    __slots__ = ("_by_content", "_by_shape", "compiled")
+    __slots__ = ("_by_content", "_by_shape", "_read_further", "compiled")
 
     def __init__(self, compiled: CompiledClaims) -> None:
         self.compiled = compiled
         self._by_shape: dict[int, tuple[Shape, Plan]] = {}
         self._by_content: dict[PlanContent, Plan] = {}
+        self._read_further: dict[tuple[int, int], Plan] = {}
 
     def plan(self, shape: Shape) -> Plan:
         """The plan for a shape, found by the shape's identity."""
         known = self._by_shape.get(id(shape))
         if known is not None:
             return known[1]
-        content = plan_content(self.compiled, shape)
-        found = self._by_content.get(content)
-        if found is None:
-            found = self._by_content[content] = Plan(content)
+        found = self._made(shape, 1)
         if len(self._by_shape) >= _REMEMBERED_SHAPES:
             self._by_shape.clear()
             self._by_content.clear()
+            self._read_further.clear()
         self._by_shape[id(shape)] = shape, found
         return found
 
+    def plan_read_to(self, shape: Shape, errors: int) -> Plan:
+        """As `plan`, where costly selectors are asked until they failed on so many devices of a body."""
+        self.plan(shape)  # keeps the shape alive, and its identity its own
+        found = self._read_further.get((id(shape), errors))
+        if found is None:
+            found = self._read_further[id(shape), errors] = self._made(shape, errors)
+        return found
 
-def plan_content(compiled: CompiledClaims, shape: Shape) -> PlanContent:
+    def _made(self, shape: Shape, errors: int) -> Plan:
+        content = plan_content(self.compiled, shape, errors)
+        found = self._by_content.get(content)
+        if found is None:
+            found = self._by_content[content] = Plan(content)
+        return found
+
+
+def plan_content(compiled: CompiledClaims, shape: Shape, errors_read: int = 1) -> PlanContent:
     """Everything the search needs to know of these claims on this shape."""
-    features = compiled.features
+    features, purse = compiled.features, Purse()
     known_tables: dict[PreparedConstraint, ConstraintTable] = {}
     for constraint in compiled.constraints:
         if constraint not in known_tables:
@@ -64,7 +79,7 @@ def plan_content(compiled: CompiledClaims, shape: Shape) -> PlanContent:
         PlannedRequest(
             request.claim,
             request.opens_claim,
-            tuple(_choice(ask, compiled, shape, tables, known) for ask in request.asks),
+            tuple(_choice(ask, compiled, shape, tables, known, purse, errors_read) for ask in request.asks),
         )
         for request in compiled.requests
     )
@@ -99,24 +114,40 @@ def plan_content(compiled: CompiledClaims, shape: Shape) -> PlanContent:
 
 
 def _choice(
-    ask: Ask, compiled: CompiledClaims, shape: Shape, tables: tuple[ConstraintTable, ...], known: dict[object, Choice]
+    ask: Ask,
+    compiled: CompiledClaims,
+    shape: Shape,
+    tables: tuple[ConstraintTable, ...],
+    known: dict[object, Choice],
+    purse: Purse,
+    errors_read: int,
 ) -> Choice:
     """As for an ask that wants the same, if there was one, but for the constraints' numbers."""
     first = tuple(sorted({tables[constraint].first for constraint in ask.constraints}))
     key = (ask.wants, first)
     found = known.get(key)
     if found is None:
-        found = known[key] = _worked_out(ask, compiled, shape, tables)
+        found = known[key] = _worked_out(ask, compiled, shape, tables, purse, errors_read)
     return found if found.constraints == ask.constraints else replace(found, constraints=ask.constraints)
 
 
-def _worked_out(ask: Ask, compiled: CompiledClaims, shape: Shape, tables: tuple[ConstraintTable, ...]) -> Choice:
+def _worked_out(
+    ask: Ask,
+    compiled: CompiledClaims,
+    shape: Shape,
+    tables: tuple[ConstraintTable, ...],
+    purse: Purse,
+    errors_read: int,
+) -> Choice:
     features, wanted = compiled.features, ask.option.wanted
-    selected = errors = 0
+    selected = errors = unread = 0
     for part in shape.parts:
-        let_through, failed = compiled.selected(ask, part.body)
-        selected |= (let_through & part.here) << part.offset
-        errors |= (failed | (let_through & part.unreadable)) << part.offset
+        answer = compiled.selected(ask, part.body)
+        if isinstance(answer, Weighing):
+            answer = purse.ask(answer, errors_read)
+            unread |= answer.unread << part.offset
+        selected |= (answer.selected & part.here) << part.offset
+        errors |= (answer.errors | answer.unread | (answer.selected & part.unreadable)) << part.offset
     refused = 0
     if features.device_taints:
         refused |= _where(shape, selected, lambda device: untolerated(device.taints, wanted.tolerations) is not None)
@@ -141,6 +172,7 @@ def _worked_out(ask: Ask, compiled: CompiledClaims, shape: Shape, tables: tuple[
         ask.option.admin,
         ask.constraints,
         capacity.takes,
+        unread,
     )
 
 

@@ -28,6 +28,8 @@ class Choice:
     admin: bool
     constraints: tuple[int, ...]
     takes: Takes
+    unread: int = 0
+    """Those of the errors that nobody has asked yet: whether they are errors is to be found out once one is reached."""
 
     @property
     def touched(self) -> int:

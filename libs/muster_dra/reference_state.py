@@ -20,6 +20,7 @@ from muster_dra.pools import Pool, PoolState, place_matches, runs_here
 from muster_dra.prepare import Mode, PreparedClaim, PreparedOption
 from muster_dra.results import Pick
 from muster_dra.selectors import SelectorError, compile_selectors, device_view, environment_of
+from muster_dra.weighing import ALLOWANCE
 from muster_types import DeviceId
 
 
@@ -54,6 +55,7 @@ class ReferenceState:
         self.node, self.claims, self.features, self.allocated = node, claims, features, allocated
         self.pools = tuple(pool for pool in pools if pool.state is not PoolState.DROPPED)
         self.environment = environment_of(features)
+        self.weighed = 0
         self.selected: dict[tuple[DeviceId, int, str], bool] = {}
         self.derivations: dict[tuple[DeviceId, tuple[DerivedAttribute, ...]], Mapping[str, Attribute]] = {}
         self.all_sets: dict[tuple[int, str], list[Candidate]] = {}
@@ -121,7 +123,11 @@ class ReferenceState:
         if device.binding_conditions and not self.features.binding_conditions:
             return False
         selectors = compile_selectors(option.expressions, self.environment)
-        found = selectors.match(device_view(candidate.pool.id.driver, device))
+        if self.weighed > ALLOWANCE:
+            message = f"gave up: expressions cost more than {ALLOWANCE:,} units before an answer was found"
+            raise FatalError(Fatal(FatalKind.GAVE_UP, message))
+        found, cost = selectors.weigh(device_view(candidate.pool.id.driver, device))
+        self.weighed += cost
         if isinstance(found, SelectorError):
             name = self.claims[claim].claim.full_name
             where = f"claim {name}, request {option.full_name}, device {candidate.id}"

@@ -42,6 +42,22 @@ class CompiledSelectors:
                 return None
         return CompiledSelectors(())
 
+    def light(self) -> bool:
+        """Whether their cost need not be counted on devices within the limits of the API."""
+        return all(isinstance(selector, CelError) or selector.light for _, _, selector in self.selectors)
+
+    def weigh(self, device: DeviceView) -> "tuple[bool | SelectorError, int]":
+        """As `match`, with what it cost."""
+        total = 0
+        for place, _, selector in self.selectors:
+            found, cost = (selector, 0) if isinstance(selector, CelError) else selector.weigh(device)
+            total += cost
+            if isinstance(found, CelError):
+                return SelectorError(place, found), total
+            if not found:
+                return False, total
+        return True, total
+
     def match(self, device: DeviceView) -> bool | SelectorError:
         """In order; the first false decides, and protects those behind it from being evaluated."""
         for place, _, selector in self.selectors:

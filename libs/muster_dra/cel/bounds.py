@@ -12,7 +12,6 @@ from muster_dra.cel.cost import ACCESS, LIST, MAP
 from muster_dra.cel.device import LONGEST_TEXT, MOST_ITEMS
 from muster_dra.cel.syntax import Call, Expr, Fold, Ident, ListExpr, Literal, MapExpr, MessageExpr, Select
 from muster_dra.cel.types import Kind, Type
-from muster_dra.cel.values import LIMIT
 
 _FROM_DEVICE = float(max(LONGEST_TEXT, MOST_ITEMS))
 _SHORT = 64.0  # no number, time or address is a longer text
@@ -35,9 +34,9 @@ class Bound:
     size: float
 
 
-def stays_below_limit(checked: Checked) -> bool:
-    """Whether the cost can't exceed the limit on a device within the limits of the API."""
-    return _Bounds(checked).of(checked.root).cost <= LIMIT
+def highest_cost(checked: Checked) -> float:
+    """What the cost can't exceed on a device within the limits of the API; infinite where that cannot be told."""
+    return _Bounds(checked).of(checked.root).cost
 
 
 class _Bounds:

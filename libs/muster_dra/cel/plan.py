@@ -33,12 +33,16 @@ class Plan:
 
     def evaluate(self, fields: tuple[str, Domains, Domains, bool]) -> Value:
         """The value of the expression on a device. Raises EvalError or Aborted."""
+        return self.run(self.frame(fields))
+
+    def frame(self, fields: tuple[str, Domains, Domains, bool]) -> Frame:
+        """What `run` runs on; of a metered plan it holds what was spent, whatever the outcome."""
         if self.changes_quantities:
             driver, attributes, capacity, shared = fields
             fields = (driver, attributes, _fresh(capacity), shared)
         if self.slots or self.metered:
-            return self.run([*fields, *blank_of(self.slots)])
-        return self.run(fields)
+            return [*fields, *blank_of(self.slots)]
+        return fields
 
 
 def _fresh(capacity: Domains) -> Domains:

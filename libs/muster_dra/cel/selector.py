@@ -4,20 +4,22 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
-from muster_dra.cel.bounds import stays_below_limit
+from muster_dra.cel.bounds import highest_cost
 from muster_dra.cel.build import build
 from muster_dra.cel.checker import Checked, TypeCheckFailed, check
 from muster_dra.cel.constants import ConstantFailed
 from muster_dra.cel.device import DeviceView, Frame
 from muster_dra.cel.environment import DEFAULT, CelEnvironment
 from muster_dra.cel.parse import parse
-from muster_dra.cel.plan import Evaluate, Plan, blank_of
+from muster_dra.cel.plan import SPENT, Evaluate, Plan, blank_of
 from muster_dra.cel.tokens import ParseFailed
 from muster_dra.cel.types import BOOL, DYN, INT, STRING, Type, list_of, parse_type
 from muster_dra.cel.validate import Invalid, validate
-from muster_dra.cel.values import Aborted, EvalError, Value, type_name
+from muster_dra.cel.values import LIMIT, Aborted, EvalError, Value, type_name
 
 _CACHED = 4096
+_LIGHT = LIMIT // 500
+"""An expression that can't cost more is not worth counting; hardly one in use does."""
 
 
 class CelErrorKind(StrEnum):
@@ -38,17 +40,23 @@ class CelError:
 class _Plans:
     """The plans of one expression: one that counts its cost, and one that need not where the cost is bounded."""
 
-    __slots__ = ("_checked", "_counting", "_plain")
+    __slots__ = ("_checked", "_counting", "_plain", "light")
 
     def __init__(self, checked: Checked) -> None:
         self._checked = checked
-        self._plain = build(checked, metered=False) if stays_below_limit(checked) else None
+        cost = highest_cost(checked)
+        self.light = cost <= _LIGHT
+        self._plain = build(checked, metered=False) if cost <= LIMIT else None
         self._counting = build(checked, metered=True) if self._plain is None else None
 
     def of(self, frame: Frame) -> Plan:
         """The cheapest plan that is right for a device."""
         if self._plain is not None and frame.within_limits:
             return self._plain
+        return self.counting()
+
+    def counting(self) -> Plan:
+        """The plan that counts its cost."""
         if self._counting is None:
             self._counting = build(self._checked, metered=True)
         return self._counting
@@ -74,9 +82,27 @@ class Selector:
     def matches(self, device: DeviceView) -> bool | CelError:
         """Whether the device is selected; a runtime error is a value (dra-semantics §4.3: FATAL for the attempt)."""
         value = self.value(device)
-        if value is True or value is False or isinstance(value, CelError):
-            return value
-        return CelError(CelErrorKind.RUNTIME, f"CEL result of type {type_name(value)} could not be converted to bool")
+        return value if value is True or value is False else _as_bool(value)
+
+    @property
+    def light(self) -> bool:
+        """Whether the cost on a device within the limits of the API is too small to be counted."""
+        return self._plans.light
+
+    def weigh(self, device: DeviceView) -> tuple[bool | CelError, int]:
+        """As `matches`, with the cost in the units of dra-semantics §4.4; 0 where it is not worth counting."""
+        frame = device.frame()
+        if (self.light and frame.within_limits) or self._refused(frame):
+            return self.matches(device), 0
+        plan = self._plans.counting()
+        cells = plan.frame(frame.fields)
+        try:
+            value = plan.run(cells)
+        except (EvalError, Aborted) as error:
+            return CelError(CelErrorKind.RUNTIME, str(error)), cells[SPENT]
+        except RecursionError:
+            return _too_deep(), cells[SPENT]
+        return _as_bool(value), cells[SPENT]
 
     def value(self, device: DeviceView) -> Value | CelError:
         """The value on the device; a runtime error is a value."""
@@ -91,14 +117,28 @@ class Selector:
         except (EvalError, Aborted) as error:
             return CelError(CelErrorKind.RUNTIME, str(error))
         except RecursionError:
-            return CelError(CelErrorKind.RUNTIME, "the expression is nested too deeply to be evaluated")
+            return _too_deep()
 
     def _evaluate(self, frame: Frame) -> Value:
-        if frame.unreadable:
-            raise EvalError(frame.unreadable)
-        if frame.lists and not self.environment.reads_lists:
-            raise EvalError("unsupported attribute value: a list, with the gate DRAListTypeAttributes off")
+        if reason := self._refused(frame):
+            raise EvalError(reason)
         return self._plans.of(frame).evaluate(frame.fields)
+
+    def _refused(self, frame: Frame) -> str:
+        """Why nothing can be evaluated on the device; empty if it can."""
+        if not frame.unreadable and frame.lists and not self.environment.reads_lists:
+            return "unsupported attribute value: a list, with the gate DRAListTypeAttributes off"
+        return frame.unreadable
+
+
+def _as_bool(value: Value | CelError) -> bool | CelError:
+    if value is True or value is False or isinstance(value, CelError):
+        return value
+    return CelError(CelErrorKind.RUNTIME, f"CEL result of type {type_name(value)} could not be converted to bool")
+
+
+def _too_deep() -> CelError:
+    return CelError(CelErrorKind.RUNTIME, "the expression is nested too deeply to be evaluated")
 
 
 def compile_selector(expression: str, environment: CelEnvironment = DEFAULT) -> Selector | CelError:
