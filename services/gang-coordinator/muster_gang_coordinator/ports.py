@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from muster_gang_coordinator.domain.capacity import Provisionable
+from muster_gang_coordinator.domain.notices import Notice
 from muster_gang_coordinator.domain.requests import GangSpec
 from muster_gang_coordinator.domain.status import RequestStatus
 from muster_types import ClusterId, NodeName, ObjectKey
@@ -45,6 +46,34 @@ class Specs(Protocol):
 
     def with_objects(self, objects_json: tuple[bytes, ...], lookup: Lookup, namespace: str) -> Lookup:
         """A lookup that prefers the given objects; those without a namespace are in `namespace`. Raises Invalid."""
+        ...
+
+
+class Templates(Protocol):
+    """What an accepted request says of its pods."""
+
+    def looks(self, spec: GangSpec) -> frozenset[str]:
+        """The looks of its pods, as `PodSeen` has them."""
+        ...
+
+    def group_of(self, spec: GangSpec) -> str:
+        """The PodGroup that its pods name; empty for none."""
+        ...
+
+    def drifted(self, spec: GangSpec, key: ObjectKey, shown: bytes) -> bool:
+        """Whether an object of the request asks for something else now."""
+        ...
+
+    def parameters_changed(self, spec: GangSpec, shown: bytes) -> bool:
+        """Whether the request has other parameters now."""
+        ...
+
+
+class Notices(Protocol):
+    """Where people look who wonder about an object of theirs."""
+
+    async def tell(self, cluster: ClusterId, notice: Notice) -> None:
+        """Say it at the object. Raises TransientError, PermanentError."""
         ...
 
 

@@ -43,6 +43,7 @@ class Settings(KubeSettings, ClusterDirSettings):
     )
     cluster_source: SourceKind = SourceKind.DIRECTORY
     cluster_writes: bool = Field(default=True, description="whether anything is written to a cluster")
+    events: bool = Field(default=True, description="whether notices stand as Events in a live cluster")
     holds: Annotated[tuple[Hold, ...], NoDecode] = Field(
         default=(Hold.SCALE_DOWN, Hold.DEVICES),
         description="what is held in a live cluster: scale-down, devices, requests; - for nothing",

@@ -52,7 +52,7 @@ class ClusterView:
                 case PartSeen():
                     one.parts[fact.key] = fact
                 case PodSeen():
-                    if fact.request:
+                    if fact.request or fact.look:
                         one.pods[fact.key] = fact
                 case GangNodeSeen():
                     one.nodes[fact.key] = fact
@@ -84,12 +84,9 @@ class ClusterView:
 
     def bound_pods(self, cluster: ClusterId, request: ObjectKey) -> list[PodSeen]:
         """Pods that consume a request and have a node."""
-        pods = self.cluster(cluster).pods
-        return [
-            pods[key]
-            for key in sorted(pods)
-            if pods[key].request == request.name and key.namespace == request.namespace and pods[key].node
-        ]
+        pods = self.cluster(cluster).pods.values()
+        bound = (p for p in pods if p.request == request.name and p.node and p.key.namespace == request.namespace)
+        return sorted(bound, key=lambda pod: pod.key)
 
     def ready_nodes(self, cluster: ClusterId, gang_id: GangId) -> frozenset[tuple[OrderId, NodeName]]:
         """Nodes of a gang's orders that the cluster shows as Ready."""

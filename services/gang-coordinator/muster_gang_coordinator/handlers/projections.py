@@ -19,6 +19,7 @@ from muster_gang_coordinator.domain.states import (
     Waiting,
 )
 from muster_gang_coordinator.domain.status import EMPTY, RequestStatus, evolve_status
+from muster_gang_coordinator.ports import Templates
 from muster_types import ClusterId, GangId, NodeName, ObjectKey
 
 
@@ -54,6 +55,7 @@ class GangsView:
         self._by_uid: dict[tuple[ClusterId, str], GangId] = {}
         self._by_request: dict[tuple[ClusterId, str], GangId] = {}
         self._open: set[tuple[ClusterId, GangId]] = set()
+        self._open_in: dict[tuple[ClusterId, str], set[GangId]] = {}
 
     def apply(self, cluster: ClusterId, gang_id: GangId, events: Iterable[Event], time: datetime) -> list[Step]:
         """Take one batch in; what it did, event by event."""
@@ -106,6 +108,12 @@ class GangsView:
         received = (e for e in self.open(cluster) if isinstance(e.gang, Received))
         return [e for e in received if e.gang.saga.spec.namespace == namespace]
 
+    def alike(self, cluster: ClusterId, namespace: str, templates: Templates, look: str) -> list[GangEntry]:
+        """Open gangs of a namespace with pods that look so."""
+        near = self._open_in.get((cluster, namespace), ())
+        entries = [self._entries[cluster, gang_id] for gang_id in sorted(near)]
+        return [entry for entry in entries if look and look in templates.looks(entry.gang.saga.spec)]
+
     def on_node(self, cluster: ClusterId, node: NodeName) -> list[GangId]:
         """Open gangs with a member or an order on a node."""
         return [e.gang_id for e in self.open(cluster) if _touches(e.gang, node)]
@@ -126,10 +134,13 @@ class GangsView:
         saga = entry.gang.saga
         self._by_uid[entry.cluster, saga.spec.uid] = entry.gang_id
         self._by_request.setdefault((entry.cluster, saga.request_id), entry.gang_id)
+        near = self._open_in.setdefault((entry.cluster, saga.spec.namespace), set())
         if entry.over:
             self._open.discard(key)
+            near.discard(entry.gang_id)
         else:
             self._open.add(key)
+            near.add(entry.gang_id)
 
 
 def _touches(gang: Known, node: NodeName) -> bool:

@@ -15,8 +15,9 @@ from muster_gang_coordinator.domain.observed import (
     RequestSeen,
     Seen,
 )
-from muster_gang_coordinator.wire.manifests import Json, Unreadable, consumed_request, read_json
+from muster_gang_coordinator.wire.manifests import Json, Unreadable, consumed_class, consumed_request, read_json
 from muster_gang_coordinator.wire.statuses import from_status
+from muster_gang_coordinator.wire.templates import look_of
 from muster_kube.parts import at, mapping, sequence, text
 from muster_types import ClusterId, GangId, NodeName, ObjectKey, OrderId
 
@@ -55,9 +56,22 @@ def _seen(key: ObjectKey, uid: str, data: bytes, cluster: ClusterId) -> Seen:
             leaving = bool(at(obj, "metadata", "deletionTimestamp"))
             return RequestSeen(key, uid or uid_without_one(cluster, key), class_name, status, data, leaving)
         case "Pod":
-            return PodSeen(key, consumed_request(obj), NodeName(text(at(obj, "spec", "nodeName"))))
+            return _pod(key, uid, obj)
         case _:
             return _node(key, obj)
+
+
+def _pod(key: ObjectKey, uid: str, pod: Json) -> Seen:
+    spec = mapping(pod.get("spec"))
+    return PodSeen(
+        key,
+        consumed_request(pod),
+        NodeName(text(spec.get("nodeName"))),
+        text(at(spec, "schedulingGroup", "podGroupName")),
+        consumed_class(pod),
+        look_of(spec),
+        uid,
+    )
 
 
 def _node(key: ObjectKey, node: Json) -> Seen:

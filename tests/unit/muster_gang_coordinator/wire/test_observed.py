@@ -46,8 +46,8 @@ def test_a_request_is_seen_with_its_class_and_status() -> None:
 )
 def test_a_pod_is_seen_with_the_request_it_consumes_and_its_node(annotation: str) -> None:
     obj: dict[str, object] = {"metadata": {"annotations": {annotation: "train"}}, "spec": {"nodeName": "n1"}}
-    assert seen("Pod", "p0", obj) == PodSeen(ObjectKey("Pod", "ml", "p0"), "train", NodeName("n1"))
-    assert seen("Pod", "p0", {}) == PodSeen(ObjectKey("Pod", "ml", "p0"), "", NodeName(""))
+    assert seen("Pod", "p0", obj) == PodSeen(ObjectKey("Pod", "ml", "p0"), "train", NodeName("n1"), uid="u")
+    assert seen("Pod", "p0", {}) == PodSeen(ObjectKey("Pod", "ml", "p0"), "", NodeName(""), uid="u")
 
 
 def test_a_node_matters_when_it_was_ordered_for_a_gang() -> None:
