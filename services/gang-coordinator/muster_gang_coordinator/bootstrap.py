@@ -39,6 +39,7 @@ from muster_gang_coordinator.adapters.kubernetes import KubernetesCluster
 from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
 from muster_gang_coordinator.adapters.kubernetes_events import NO_EVENTS, KubernetesEvents
 from muster_gang_coordinator.adapters.kubernetes_holds import HoldKeeper
+from muster_gang_coordinator.adapters.kubernetes_kueue import KueueConfigs
 from muster_gang_coordinator.adapters.matcher_client import MatcherClient
 from muster_gang_coordinator.domain.gang import gang_decider
 from muster_gang_coordinator.entrypoints.consumers import CommandsConsumer, FactsConsumer
@@ -151,6 +152,9 @@ async def build_on(
     live = settings.cluster_source is SourceKind.KUBERNETES
     writes = KubernetesCluster(apis) if live else DirectoryCluster(_directories(settings))
     holds = HoldKeeper(apis, frozenset(settings.holds)) if apis else None
+    kueue = KueueConfigs(apis, settings.provisioning_classes, clock or SystemClock())
+    if apis:
+        runtime.supervise("kueue", kueue.run)
     clock = clock or SystemClock()
     notices = KubernetesEvents(apis, clock.now) if apis and settings.events else NO_EVENTS
     store = JetStreamStore(nats)

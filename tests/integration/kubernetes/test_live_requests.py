@@ -17,9 +17,13 @@ from integration.kubernetes.following import a_node, until
 from integration.kubernetes.watching import running, settings
 from muster.commands.claims.v1 import claims_pb2 as claim_commands
 from muster_eventstore import JetStreamStore
+from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
+from muster_gang_coordinator.adapters.kubernetes_kueue import KueueConfigs
 from muster_kube.parts import at, mapping, sequence, text
-from muster_kubeapi import Json
-from support.kube_api import KubeApi, backend_types
+from muster_kubeapi import Json, KubeClient, KubeConfig
+from muster_servicekit.clock import SystemClock
+from muster_types import ClusterId
+from support.kube_api import DEFAULT_TYPES, KubeApi, Permission, ResourceType, backend_types
 
 REQUESTS = ("autoscaling.x-k8s.io", "provisioningrequests")
 SCALE_DOWN = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
@@ -118,3 +122,19 @@ async def test_what_is_odd_stands_as_an_event_at_the_object_unless_switched_off(
     assert sorted(told) == (["ParametersChanged", "TemplateDrift"] if events else [])
     for event in told.values():
         assert at(event, "involvedObject", "name") == "train"
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_t33_a_kueue_config_that_would_make_no_request_is_found(tmp_path: Path, *, allowed: bool) -> None:
+    group = "kueue.x-k8s.io"
+    configs = ResourceType(group, ("v1beta2",), "ProvisioningRequestConfig", "provisioningrequestconfigs", False)
+    async with KubeApi((*DEFAULT_TYPES, configs)) as api:
+        spec = {"provisioningClassName": "atomic.muster.dev", "managedResources": ["nvidia.com/gpu"]}
+        metadata = {"name": "muster"}
+        api.put({"apiVersion": f"{group}/v1beta2", "kind": configs.kind, "metadata": metadata, "spec": spec})
+        token = api.users.issue("coordinator")
+        api.users.grant("coordinator", [Permission("list", group, configs.plural)] if allowed else [])
+        async with KubeClient(KubeConfig(api.kubeconfig(tmp_path / "config", token=token))) as client:
+            apis = {ClusterId("local"): ClusterApi(ClusterId("local"), client)}
+            found = await KueueConfigs(apis, ("*.muster.dev",), SystemClock()).problems(ClusterId("local"))
+    assert ["spec.managedResources lists nvidia.com/gpu" in each for each in found] == ([True] if allowed else [])
