@@ -38,6 +38,7 @@ from muster_gang_coordinator.adapters.cluster_directory import DirectoryCluster
 from muster_gang_coordinator.adapters.kubernetes import KubernetesCluster
 from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
 from muster_gang_coordinator.adapters.kubernetes_events import NO_EVENTS, KubernetesEvents
+from muster_gang_coordinator.adapters.kubernetes_groups import KubernetesGroupPods
 from muster_gang_coordinator.adapters.kubernetes_holds import HoldKeeper
 from muster_gang_coordinator.adapters.kubernetes_kueue import KueueConfigs
 from muster_gang_coordinator.adapters.matcher_client import MatcherClient
@@ -49,6 +50,7 @@ from muster_gang_coordinator.entrypoints.reactions import SOURCE, Reactions
 from muster_gang_coordinator.entrypoints.settling import Settling
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import KIND, STREAM, Desk, gang_of
+from muster_gang_coordinator.handlers.group_intake import GroupIntake
 from muster_gang_coordinator.handlers.intake import Intake
 from muster_gang_coordinator.handlers.onlooker import Onlooker
 from muster_gang_coordinator.handlers.projections import GangsView
@@ -57,10 +59,11 @@ from muster_gang_coordinator.handlers.replay import replay as fold
 from muster_gang_coordinator.handlers.retries import RetryRounds
 from muster_gang_coordinator.handlers.status_writer import StatusWriter
 from muster_gang_coordinator.handlers.trust import TrustView
-from muster_gang_coordinator.ports import ClusterWrites, Notices
+from muster_gang_coordinator.ports import ClusterWrites, GroupPods, Notices
 from muster_gang_coordinator.settings import Settings, SourceKind
 from muster_gang_coordinator.wire.events import GangWire, from_wire
 from muster_gang_coordinator.wire.facts import from_claims, from_inventory, from_provisioning
+from muster_gang_coordinator.wire.groups import JsonGroups
 from muster_gang_coordinator.wire.requests import JsonSpecs
 from muster_gang_coordinator.wire.templates import JsonTemplates
 from muster_kube.directory import ClusterDirectory, overlay_path
@@ -158,7 +161,8 @@ async def build_on(
     clock = clock or SystemClock()
     notices = KubernetesEvents(apis, clock.now) if apis and settings.events else NO_EVENTS
     store = JetStreamStore(nats)
-    return await assemble(runtime, settings, store, clock, writes=writes, holds=holds, notices=notices)
+    pods = KubernetesGroupPods(apis) if apis and settings.pod_groups else None
+    return await assemble(runtime, settings, store, clock, writes=writes, holds=holds, notices=notices, pods=pods)
 
 
 async def assemble(
@@ -170,6 +174,7 @@ async def assemble(
     writes: ClusterWrites,
     holds: HoldKeeper | None = None,
     notices: Notices = NO_EVENTS,
+    pods: GroupPods | None = None,
     listen: Listen = start_server,
 ) -> Built:
     """The service on any store, clock and clusters."""
@@ -204,7 +209,8 @@ async def assemble(
     commands = CommandsConsumer(codec, desk, view, clock.now)
     grace = timedelta(seconds=settings.template_wait)
     onlooker = Onlooker(gangs, view, templates, notices, classes, clock.now, grace)
-    settling = Settling(view, intake, onlooker, clusters, caught_up)
+    groups = None if pods is None else GroupIntake(desk, gangs, view, intake, JsonGroups(classes), pods, clock)
+    settling = Settling(view, intake, onlooker, groups, clusters, caught_up)
     matcher = MatcherClient(_matcher_address(settings), settings_client_tls(settings))
     runtime.stack.push_async_callback(matcher.close)
 

@@ -78,3 +78,13 @@ def gang_api_disabled(pod: About, group: str) -> Notice:
         "or nothing"
     )
     return Notice(NoticeCode.GANG_API_DISABLED, pod, sentence)
+
+
+def group_without_pods(group: About) -> Notice:
+    """N-3.2: with the gate off the group is there, and its pods do not name it."""
+    sentence = (
+        "the group asks for capacity and no pod names it: either its pods do not come, or the feature gate "
+        "GenericWorkload is off and the API server drops spec.schedulingGroup of pods; switch it on, or use a "
+        "ProvisioningRequest"
+    )
+    return Notice(NoticeCode.GANG_API_DISABLED, group, sentence)

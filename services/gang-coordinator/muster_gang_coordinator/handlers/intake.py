@@ -9,6 +9,7 @@ import structlog
 
 from muster_eventstore import Cause, derived_id
 from muster_gang_coordinator.domain.commands import CancelGang, RecordMemberBind, RequestGang
+from muster_gang_coordinator.domain.groups import request_of_group
 from muster_gang_coordinator.domain.observed import PodSeen, RequestSeen
 from muster_gang_coordinator.domain.plans import existing_nodes
 from muster_gang_coordinator.domain.requests import GangSpec, gang_id_of, plan_intake
@@ -123,6 +124,10 @@ class Intake:
         and whose capacity it uses, for Kueue marks only the first of merged pod sets (N-2.4, T32)."""
         if pod.request:
             return self._gangs.serving(cluster, ObjectKey("ProvisioningRequest", pod.key.namespace, pod.request))
+        if pod.group:
+            of_group = self._gangs.serving(cluster, request_of_group(pod.key.namespace, pod.group))
+            if of_group:
+                return of_group
         alike = self._gangs.alike(cluster, pod.key.namespace, self._templates, pod.look)
         return [e for e in alike if isinstance(e.gang, Ready) and pod.node in existing_nodes(e.gang.placements)]
 

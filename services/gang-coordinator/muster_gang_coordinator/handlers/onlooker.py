@@ -12,6 +12,7 @@ from muster_gang_coordinator.domain.notices import (
     About,
     Notice,
     gang_api_disabled,
+    group_without_pods,
     orphan_consumer,
     parameters_changed,
     template_drift,
@@ -59,17 +60,16 @@ class Onlooker:
                 await self._tell(cluster, notice)
 
     async def look_again(self, cluster: ClusterId) -> None:
-        """Consumers whose request has not come."""
-        view, now = self._clusters.cluster(cluster), self._now()
+        """Consumers whose request has not come, and groups whose pods have not."""
+        now = self._now()
         for place, since in sorted(self._lonely.items()):
             if place[0] != cluster:
                 continue
-            pod = view.pods.get(place[1])
-            if pod is None or pod.node or not self._is_lonely(cluster, pod):
+            notice = self._lonely_notice(cluster, place[1])
+            if notice is None or now - since >= self._grace:
                 del self._lonely[place]
-            elif now - since >= self._grace:
-                del self._lonely[place]
-                await self._tell(cluster, orphan_consumer(About(pod.key, pod.uid), pod.request))
+            if notice is not None and now - since >= self._grace:
+                await self._tell(cluster, notice)
 
     def _odd(self, cluster: ClusterId, key: ObjectKey) -> list[Notice]:
         view = self._clusters.cluster(cluster)
@@ -83,6 +83,10 @@ class Onlooker:
                 if seen is None or entry is None or entry.over:
                     return []
                 return [*self._changed(entry, seen.json), *self._unmarked(cluster, entry)]
+            case "PodGroup":
+                if self._is_empty(cluster, key):
+                    self._lonely.setdefault((cluster, key), self._now())
+                return []
             case "Pod":
                 pod = view.pods.get(key)
                 return [] if pod is None else self._of_pod(cluster, pod)
@@ -122,6 +126,23 @@ class Onlooker:
         request = ObjectKey("ProvisioningRequest", pod.key.namespace, pod.request)
         groups = [self._templates.group_of(entry.gang.saga.spec) for entry in self._gangs.serving(cluster, request)]
         return [gang_api_disabled(about, group) for group in groups if group and not pod.group]
+
+    def _lonely_notice(self, cluster: ClusterId, key: ObjectKey) -> Notice | None:
+        view = self._clusters.cluster(cluster)
+        if key.kind == "PodGroup":
+            group = view.parts.get(key)
+            alone = group is not None and self._is_empty(cluster, key)
+            return group_without_pods(About(key, group.uid)) if group is not None and alone else None
+        pod = view.pods.get(key)
+        if pod is None or not self._is_lonely(cluster, pod):
+            return None
+        return orphan_consumer(About(pod.key, pod.uid), pod.request)
+
+    def _is_empty(self, cluster: ClusterId, key: ObjectKey) -> bool:
+        """A group that asks for its capacity, and that no pod is of."""
+        group = self._clusters.cluster(cluster).parts.get(key)
+        asks = group is not None and self._templates.opted_in(group.json)
+        return asks and not self._clusters.pods_of_group(cluster, key)
 
     def _is_lonely(self, cluster: ClusterId, pod: PodSeen) -> bool:
         ours = not pod.class_name or any(fnmatchcase(pod.class_name, each) for each in self._classes)

@@ -54,6 +54,7 @@ class GangsView:
         self._entries: dict[tuple[ClusterId, GangId], GangEntry] = {}
         self._by_uid: dict[tuple[ClusterId, str], GangId] = {}
         self._by_request: dict[tuple[ClusterId, str], GangId] = {}
+        self._by_key: dict[tuple[ClusterId, ObjectKey], GangId] = {}
         self._open: set[tuple[ClusterId, GangId]] = set()
         self._open_in: dict[tuple[ClusterId, str], set[GangId]] = {}
 
@@ -99,6 +100,11 @@ class GangsView:
         """Open gangs of a ProvisioningRequest by name: more than one only while an older of that name goes."""
         return [e for e in self.open(cluster) if e.gang.saga.spec.key == key]
 
+    def last_of(self, cluster: ClusterId, key: ObjectKey) -> GangEntry | None:
+        """The newest gang of a request by name, also one that is over."""
+        gang_id = self._by_key.get((cluster, key))
+        return None if gang_id is None else self.get(cluster, gang_id)
+
     def waiting(self, cluster: ClusterId) -> list[Waiting]:
         """The gangs that wait for a change."""
         return [e.gang for e in self.open(cluster) if isinstance(e.gang, Waiting)]
@@ -132,6 +138,8 @@ class GangsView:
         key = (entry.cluster, entry.gang_id)
         self._entries[key] = entry
         saga = entry.gang.saga
+        if self._by_uid.get((entry.cluster, saga.spec.uid)) is None:
+            self._by_key[entry.cluster, saga.spec.key] = entry.gang_id
         self._by_uid[entry.cluster, saga.spec.uid] = entry.gang_id
         self._by_request.setdefault((entry.cluster, saga.request_id), entry.gang_id)
         near = self._open_in.setdefault((entry.cluster, saga.spec.namespace), set())

@@ -6,6 +6,7 @@ from hashlib import sha256
 
 import orjson
 
+from muster_gang_coordinator.domain.groups import OPT_IN
 from muster_gang_coordinator.domain.requests import GangSpec
 from muster_gang_coordinator.wire.manifests import Json, Unreadable, read_json
 from muster_kube.keys import object_key
@@ -24,6 +25,9 @@ class JsonTemplates:
     def group_of(self, spec: GangSpec) -> str:
         return next((group for obj in _templates(spec.objects_json) if (group := _group(obj))), "")
 
+    def opted_in(self, group_json: bytes) -> bool:
+        return opted_in(group_json)
+
     def drifted(self, spec: GangSpec, key: ObjectKey, shown: bytes) -> bool:
         part = _CONTENT.get(key.kind)
         now = read_json(shown)
@@ -37,6 +41,12 @@ class JsonTemplates:
         if isinstance(before, Unreadable) or isinstance(now, Unreadable):
             return False
         return mapping(at(before, "spec", "parameters")) != mapping(at(now, "spec", "parameters"))
+
+
+def opted_in(group_json: bytes) -> bool:
+    """Whether a PodGroup asks for its capacity itself."""
+    group, (key, value) = read_json(group_json), OPT_IN
+    return not isinstance(group, Unreadable) and mapping(at(group, "metadata", "annotations")).get(key) == value
 
 
 def look_of(pod_spec: object) -> str:

@@ -148,6 +148,18 @@ async def test_t38_a_consumer_that_lost_its_group_says_that_the_gate_is_off() ->
     assert await bench.shows(a_pod("p1", group="")) == [NoticeCode.GANG_API_DISABLED]
 
 
+async def test_n_3_2_a_group_that_asks_and_that_no_pod_names_says_that_the_gate_may_be_off() -> None:
+    bench = Bench()
+    key = ObjectKey("PodGroup", "ml", "alone")
+    asks = orjson.dumps({"metadata": {"annotations": {"muster.dev/capacity": "atomic"}}})
+    await bench.shows(PartSeen(key, asks, "g-1"), PartSeen(ObjectKey("PodGroup", "ml", "plain"), b"{}", "g-2"))
+    await bench.shows(PartSeen(ObjectKey("PodGroup", "ml", "train"), asks, "g-3"))
+    await bench.shows(a_pod(request="", node=NodeName("n1")))
+    bench.now += timedelta(seconds=60)
+    assert await bench.shows() == [NoticeCode.GANG_API_DISABLED]
+    assert bench.told.notices[0].about.key == key
+
+
 async def test_a_cluster_that_does_not_take_a_notice_stops_nothing() -> None:
     bench = Bench()
     bench.told.failures = 1
