@@ -105,18 +105,21 @@ async def _bind(client: KubeClient, offers: Mapping[str, Offer], objects: Object
         gated = sequence(at(pod, "spec", "schedulingGates"))
         if gated or at(pod, "spec", "nodeName") or at(pod, "metadata", "deletionTimestamp"):
             continue
-        names = claim_names(pod, objects).values()
-        claims = tuple(claim for name in names if (claim := snapshot.claim(key.namespace, name)) is not None)
+        names = claim_names(pod, objects)
+        claims = tuple(claim for name in names.values() if (claim := snapshot.claim(key.namespace, name)) is not None)
         offer = offers.get(consumed_request(pod))
         gang, nodes = ("", frozenset[NodeName]()) if offer is None else (offer.gang, offer.nodes)
         choice = choose_node(PendingPod(key, snapshot.tables.pods[key].spec, claims, gang, nodes), snapshot)
         if isinstance(choice, Chosen) and len(claims) == len(names):
-            await _write(client, key, pod, choice)
+            await _write(client, key, pod, names, choice)
             return True
     return False
 
 
-async def _write(client: KubeClient, key: ObjectKey, pod: Json, choice: Chosen) -> None:
+async def _write(client: KubeClient, key: ObjectKey, pod: Json, names: Mapping[str, str], choice: Chosen) -> None:
+    target = Target(_BY_KIND["Pod"], key.namespace, key.name, "status")
+    made = [{"name": entry, "resourceClaimName": name} for entry, name in names.items()]
+    await patch(client, target, {"status": {"resourceClaimStatuses": made}})  # as the controller of claims does
     consumer = {"resource": "pods", "name": key.name, "uid": at(pod, "metadata", "uid")}
     for name, allocation in choice.allocations.items():
         status = {"allocation": allocation.to_json([]), "reservedFor": [consumer]}
@@ -126,7 +129,7 @@ async def _write(client: KubeClient, key: ObjectKey, pod: Json, choice: Chosen) 
     await _post(client, path, {"apiVersion": "v1", "kind": "Binding", **binding})
     conditions = [*sequence(at(pod, "status", "conditions")), pod_scheduled("True", "", "")]
     running = {"status": {"phase": "Running", "conditions": conditions}}
-    await patch(client, Target(_BY_KIND["Pod"], key.namespace, key.name, "status"), running)
+    await patch(client, target, running)
 
 
 async def _post(client: KubeClient, path: str, obj: Json) -> None:

@@ -10,8 +10,8 @@ from muster_kube.parts import at, mapping, sequence, text
 from muster_kubeapi import Json, KubeClient, Target, delete, get, list_pages, patch
 from muster_types import ObjectKey
 from support.nats_server import wait_until
-from support.processes import DEADLINE
-from support.stories import promised_twice
+from support.processes import DEADLINE, wait_for
+from support.stories import bookings, promised_twice
 from system.live import fleet
 from system.live.fleet import CAPI, CAPI_NAMESPACE, GRPC, KARPENTER, THERE
 from system.live.running import Live
@@ -42,6 +42,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     try:
         running.start()
         yield running
+        wait_for(lambda: bookings(running.muster) == [], "the ledger holds nothing")
     finally:
         running.stop()
     assert running.muster.tracebacks() == []
