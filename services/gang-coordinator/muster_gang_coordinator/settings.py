@@ -48,7 +48,7 @@ class Settings(KubeSettings, ClusterDirSettings):
         default=True, description="whether PodGroups of a live cluster may ask for their capacity by an annotation"
     )
     holds: Annotated[tuple[Hold, ...], NoDecode] = Field(
-        default=(Hold.SCALE_DOWN, Hold.DEVICES),
+        default=(Hold.SCALE_DOWN, Hold.DEVICES, Hold.REQUESTS),
         description="what is held in a live cluster: scale-down, devices, requests; - for nothing",
     )
     template_wait: float = Field(default=60.0, gt=0)
