@@ -124,6 +124,17 @@ async def test_a_group_is_asked_for_once_it_has_its_least_pods_and_they_go_on_wh
         assert here.group()["PodGroupInitiallyScheduled"] == ("False", "Unschedulable")
 
 
+async def test_pods_that_come_one_by_one_are_asked_for_together(
+    streams_url: str, store: JetStreamStore, tmp_path: Path
+) -> None:
+    async with bench(streams_url, store, tmp_path, retry_settle=1.0) as here:
+        here.api.put(a_group(least=1))
+        for index in range(4):
+            here.api.put(a_member(f"train-{index}"))
+        book = await asked(here)
+        assert [each["count"] for each in orjson.loads(book.spec.request_json)["spec"]["podSets"]] == [4]
+
+
 @pytest.mark.parametrize("why", ["annotation", "deleted", "pods"])
 async def test_a_group_that_asks_no_more_or_lost_its_pods_is_cancelled(
     streams_url: str, store: JetStreamStore, tmp_path: Path, why: str

@@ -43,7 +43,8 @@ class Settling:
         await self._ready()
         while True:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_AGAIN):
+                gathering = self._groups is not None and self._groups.gathering
+                async with asyncio.timeout(_PAUSE if gathering else _LOOK_AGAIN):
                     await self._view.news.wait()
             self._view.news.clear()
             for cluster in map(ClusterId, self._clusters):

@@ -1,5 +1,7 @@
 """PodGroups that opted in: asks for their capacity, lets their pods go on when it is there, cancels when they go."""
 
+from datetime import datetime, timedelta
+
 import structlog
 
 from muster_eventstore import Cause, derived_id
@@ -20,7 +22,8 @@ log = structlog.get_logger("muster.groups")
 
 
 class GroupIntake:
-    """One open gang for each group at most."""
+    """One open gang for each group at most. `gather`: how long no further pod of a group has come before it is asked
+    for, since a job makes its pods one by one and may have more of them than its group needs."""
 
     def __init__(
         self,
@@ -31,6 +34,7 @@ class GroupIntake:
         groups: Groups,
         pods: GroupPods,
         clock: Clock,
+        gather: timedelta,
     ) -> None:
         self._desk = desk
         self._gangs = gangs
@@ -39,11 +43,19 @@ class GroupIntake:
         self._groups = groups
         self._pods = pods
         self._clock = clock
+        self._gather = gather
+        self._gathering: dict[tuple[ClusterId, ObjectKey], tuple[str, datetime]] = {}
+
+    @property
+    def gathering(self) -> bool:
+        """Whether it has to look again soon, though nothing may change."""
+        return bool(self._gathering)
 
     async def saw(self, cluster: ClusterId, keys: set[ObjectKey]) -> None:
         """Objects that have changed; an offer changes its group, whose conditions tell of it. Raises TransientError."""
         view = self._clusters.cluster(cluster)
-        touched: set[ObjectKey] = {key for key in keys if key.kind == "PodGroup"}
+        touched = {group for place, group in self._gathering if place == cluster}
+        touched |= {key for key in keys if key.kind == "PodGroup"}
         for key in keys:
             pod = view.pods.get(key)
             if pod is not None and pod.group and not pod.request:
@@ -68,6 +80,8 @@ class GroupIntake:
                 continue
             cause = Cause.first(derived_id("group-gone", cluster, entry.gang_id))
             await self._desk.tell(cluster, entry.gang_id, CancelGang(_gone(group), self._clock.now()), cause)
+        if serving or not asks:
+            self._gathering.pop((cluster, group), None)
         if part is None or not asks:
             return
         if not serving:
@@ -80,10 +94,12 @@ class GroupIntake:
         """For the pods that wait, once there are enough of them; what was asked for before is not asked for again."""
         least = self._groups.least(group.json)
         waiting = [pod for pod in pods if not pod.node]
-        if len(pods) < least or not waiting:
-            return
         attempt = attempt_of(group.key, group.uid, least, (pod.uid for pod in pods))
-        if self._gangs.by_request(cluster, attempt.request_id) is not None:
+        asked = self._gangs.by_request(cluster, attempt.request_id) is not None
+        if len(pods) < least or not waiting or asked:
+            self._gathering.pop((cluster, group.key), None)
+            return
+        if not self._are_all(cluster, group.key, attempt.request_id):
             return
         request, objects = self._groups.request(attempt, (pod.json for pod in waiting))
         try:
@@ -92,6 +108,16 @@ class GroupIntake:
             log.warning("capacity of a group is not asked for", group=str(group.key), reason=str(error))
             return
         log.info("capacity of a group is asked for", cluster=cluster, group=str(group.key), gang=taken.gang_id)
+
+    def _are_all(self, cluster: ClusterId, group: ObjectKey, pods: str) -> bool:
+        """Whether the pods have been the same for long enough."""
+        now, place = self._clock.now(), (cluster, group)
+        before, since = self._gathering.get(place, ("", now))
+        if before == pods and now - since >= self._gather:
+            del self._gathering[place]
+            return True
+        self._gathering[place] = (pods, since if before == pods else now)
+        return False
 
     async def _let_go(self, cluster: ClusterId, entry: GangEntry, pods: list[PodSeen]) -> None:
         held = [pod.key for pod in pods if not pod.node and (pod.gated or isinstance(entry.gang, Ready))]
