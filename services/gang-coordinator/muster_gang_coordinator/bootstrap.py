@@ -34,14 +34,10 @@ from muster_eventstore import (
     event_filter,
     fired_filter,
 )
-from muster_gang_coordinator.adapters.cluster_directory import DirectoryCluster
-from muster_gang_coordinator.adapters.kubernetes import KubernetesCluster
-from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
-from muster_gang_coordinator.adapters.kubernetes_events import NO_EVENTS, KubernetesEvents
-from muster_gang_coordinator.adapters.kubernetes_groups import KubernetesGroupPods
+from muster_gang_coordinator.adapters.kubernetes_events import NO_EVENTS
 from muster_gang_coordinator.adapters.kubernetes_holds import HoldKeeper
-from muster_gang_coordinator.adapters.kubernetes_kueue import KueueConfigs
 from muster_gang_coordinator.adapters.matcher_client import MatcherClient
+from muster_gang_coordinator.adapters.opened import open_clusters
 from muster_gang_coordinator.domain.gang import gang_decider
 from muster_gang_coordinator.entrypoints.consumers import CommandsConsumer, FactsConsumer
 from muster_gang_coordinator.entrypoints.feeds import GangsModel, InventoryModel, LedgerModel, ObservedModel
@@ -60,14 +56,12 @@ from muster_gang_coordinator.handlers.retries import RetryRounds
 from muster_gang_coordinator.handlers.status_writer import StatusWriter
 from muster_gang_coordinator.handlers.trust import TrustView
 from muster_gang_coordinator.ports import ClusterWrites, GroupPods, Notices
-from muster_gang_coordinator.settings import Settings, SourceKind
+from muster_gang_coordinator.settings import Settings
 from muster_gang_coordinator.wire.events import GangWire, from_wire
 from muster_gang_coordinator.wire.facts import from_claims, from_inventory, from_provisioning
 from muster_gang_coordinator.wire.groups import JsonGroups
 from muster_gang_coordinator.wire.requests import JsonSpecs
 from muster_gang_coordinator.wire.templates import JsonTemplates
-from muster_kube.directory import ClusterDirectory, overlay_path
-from muster_kubeapi import KubeClient
 from muster_servicekit.address_file import AddressFile
 from muster_servicekit.clock import Clock, SystemClock
 from muster_servicekit.grpc import Listen, settings_tls, start_server
@@ -151,18 +145,18 @@ async def build_on(
     if nats is None:
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
-    apis = _apis(runtime, settings)
-    live = settings.cluster_source is SourceKind.KUBERNETES
-    writes = KubernetesCluster(apis) if live else DirectoryCluster(_directories(settings))
-    holds = HoldKeeper(apis, frozenset(settings.holds)) if apis else None
-    kueue = KueueConfigs(apis, settings.provisioning_classes, clock or SystemClock())
-    if apis:
-        runtime.supervise("kueue", kueue.run)
     clock = clock or SystemClock()
-    notices = KubernetesEvents(apis, clock.now) if apis and settings.events else NO_EVENTS
-    store = JetStreamStore(nats)
-    pods = KubernetesGroupPods(apis) if apis and settings.pod_groups else None
-    return await assemble(runtime, settings, store, clock, writes=writes, holds=holds, notices=notices, pods=pods)
+    opened = open_clusters(runtime, settings, clock, f"muster-{SERVICE}")
+    return await assemble(
+        runtime,
+        settings,
+        JetStreamStore(nats),
+        clock,
+        writes=opened.writes,
+        holds=opened.holds,
+        notices=opened.notices,
+        pods=opened.pods,
+    )
 
 
 async def assemble(
@@ -337,28 +331,6 @@ def _tasks(
     if settings.live_writes and settings.renew_after:
         tasks.append(("renewal", renew))
     return tasks
-
-
-def _apis(runtime: Runtime, settings: Settings) -> dict[ClusterId, ClusterApi]:
-    if not settings.live_writes:
-        return {}
-    apis = {ClusterId(each): ClusterApi(ClusterId(each), _client(settings, each)) for each in settings.clusters}
-    for api in apis.values():
-        runtime.stack.push_async_callback(api.client.aclose)
-    return apis
-
-
-def _client(settings: Settings, cluster: str) -> KubeClient:
-    return KubeClient(settings.access_of(cluster), agent=f"muster-{SERVICE}")
-
-
-def _directories(settings: Settings) -> dict[ClusterId, ClusterDirectory]:
-    if not settings.cluster_writes:
-        return {}
-    return {
-        cluster: ClusterDirectory(settings.dirs_of(cluster), overlay_path(settings.state_dir, cluster))
-        for cluster in map(ClusterId, settings.clusters)
-    }
 
 
 def _matcher_address(settings: Settings) -> Callable[[], str]:
