@@ -7,6 +7,7 @@ A Kubernetes name may hold dots, so every token is percent-encoded; an empty one
 encoding gives.
 """
 
+import re
 from dataclasses import dataclass
 from urllib.parse import quote, unquote
 
@@ -19,6 +20,7 @@ LEASE_STREAM = "KV_leases"
 EMPTY = "%-"
 _LEASE_PREFIX = "$KV.leases."
 _SAFE = ":/@=+,~-_"
+_PLAIN = re.compile(r"[A-Za-z0-9.:/@=+,~_-]+")  # nothing to encode but dots, as in every usual name
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,8 @@ class ParkedSubject:
 
 def escape(token: str) -> str:
     """`token` as one subject token: no dot, blank, wildcard, control or non-ASCII character, never empty."""
+    if _PLAIN.fullmatch(token):
+        return token.replace(".", "%2E")
     return quote(token, safe=_SAFE).replace(".", "%2E") if token else EMPTY
 
 

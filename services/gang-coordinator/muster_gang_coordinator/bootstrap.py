@@ -34,11 +34,10 @@ from muster_eventstore import (
     event_filter,
     fired_filter,
 )
-from muster_gang_coordinator.adapters.cluster_directory import DirectoryCluster
-from muster_gang_coordinator.adapters.kubernetes import KubernetesCluster
-from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
+from muster_gang_coordinator.adapters.kubernetes_events import NO_EVENTS
 from muster_gang_coordinator.adapters.kubernetes_holds import HoldKeeper
 from muster_gang_coordinator.adapters.matcher_client import MatcherClient
+from muster_gang_coordinator.adapters.opened import open_clusters
 from muster_gang_coordinator.domain.gang import gang_decider
 from muster_gang_coordinator.domain.states import Consumed, Ended
 from muster_gang_coordinator.entrypoints.consumers import CommandsConsumer, FactsConsumer
@@ -48,20 +47,22 @@ from muster_gang_coordinator.entrypoints.reactions import SOURCE, Reactions
 from muster_gang_coordinator.entrypoints.settling import Settling
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import KIND, STREAM, Desk, gang_of
+from muster_gang_coordinator.handlers.group_intake import GroupIntake
 from muster_gang_coordinator.handlers.intake import Intake
+from muster_gang_coordinator.handlers.onlooker import Onlooker
 from muster_gang_coordinator.handlers.projections import GangsView
 from muster_gang_coordinator.handlers.replay import GangBatch
 from muster_gang_coordinator.handlers.replay import replay as fold
 from muster_gang_coordinator.handlers.retries import RetryRounds
 from muster_gang_coordinator.handlers.status_writer import StatusWriter
 from muster_gang_coordinator.handlers.trust import TrustView
-from muster_gang_coordinator.ports import ClusterWrites
-from muster_gang_coordinator.settings import Settings, SourceKind
+from muster_gang_coordinator.ports import ClusterWrites, GroupPods, Notices
+from muster_gang_coordinator.settings import Settings
 from muster_gang_coordinator.wire.events import GangWire, from_wire
 from muster_gang_coordinator.wire.facts import from_claims, from_inventory, from_provisioning
+from muster_gang_coordinator.wire.groups import JsonGroups
 from muster_gang_coordinator.wire.requests import JsonSpecs
-from muster_kube.directory import ClusterDirectory, overlay_path
-from muster_kubeapi import KubeClient
+from muster_gang_coordinator.wire.templates import JsonTemplates
 from muster_servicekit.address_file import AddressFile
 from muster_servicekit.clock import Clock, SystemClock
 from muster_servicekit.grpc import Listen, settings_tls, start_server
@@ -148,12 +149,18 @@ async def build_on(
         nats = await connect(settings.nats, SERVICE)
         runtime.stack.push_async_callback(nats.close)
         leadership = await take_leases(runtime, settings, JetStreamStore(nats), clock, SERVICE)
-    apis = _apis(runtime, settings)
-    live = settings.cluster_source is SourceKind.KUBERNETES
-    writes = KubernetesCluster(apis) if live else DirectoryCluster(_directories(settings))
-    holds = HoldKeeper(apis, frozenset(settings.holds)) if apis else None
-    store = JetStreamStore(nats)
-    return await assemble(runtime, settings, store, clock, writes=writes, holds=holds, leadership=leadership)
+    opened = open_clusters(runtime, settings, clock, f"muster-{SERVICE}")
+    return await assemble(
+        runtime,
+        settings,
+        JetStreamStore(nats),
+        clock,
+        writes=opened.writes,
+        holds=opened.holds,
+        notices=opened.notices,
+        pods=opened.pods,
+        leadership=leadership,
+    )
 
 
 async def assemble(
@@ -164,6 +171,8 @@ async def assemble(
     *,
     writes: ClusterWrites,
     holds: HoldKeeper | None = None,
+    notices: Notices = NO_EVENTS,
+    pods: GroupPods | None = None,
     listen: Listen = start_server,
     leadership: Leadership = ALONE,
 ) -> Built:
@@ -188,29 +197,25 @@ async def assemble(
         for projector in (own, observed, inventory):
             await projector.wait_ready()
 
-    intake = Intake(desk, gangs, view, JsonSpecs(settings.booking), settings.provisioning_classes, clock.now, level)
+    specs, templates, classes = JsonSpecs(settings.booking), JsonTemplates(), settings.provisioning_classes
+    intake = Intake(desk, gangs, view, specs, templates, classes, clock.now, level)
     reactions = Reactions(
         store, codec, gangs, intake, writes, policy, clock.now, lambda n: own.wait_for(n, _LEVEL_WAIT)
     )
     commands = CommandsConsumer(codec, desk, view, clock.now)
-    settling = Settling(view, intake, clusters, caught_up)
+    grace = timedelta(seconds=settings.template_wait)
+    onlooker = Onlooker(gangs, view, templates, notices, classes, clock.now, grace)
+    gather, asking = timedelta(seconds=settings.retry_settle), JsonGroups(classes)
+    groups = None if pods is None else GroupIntake(desk, gangs, view, intake, asking, pods, clock, gather)
+    settling = Settling(view, intake, onlooker, groups, clusters, caught_up)
     matcher = MatcherClient(_matcher_address(settings), settings_client_tls(settings))
     runtime.stack.push_async_callback(matcher.close)
 
-    async def write_statuses() -> None:
-        await caught_up()
-        statuses.start(clusters)
-        await statuses.run()
-
-    async def retry() -> None:
-        await caught_up()
-        await rounds.run()
-
     for name, projector in (("own", own), ("observed", observed), ("inventory", inventory), ("ledger", ledger)):
         runtime.supervise(f"read-{name}", projector.run)
-    live = _live_tasks(settings, holds, statuses, gangs, clock, caught_up)
-    for name, task in (("settling", settling.run), ("statuses", write_statuses), ("retries", retry), *live):
-        runtime.supervise(name, task)
+    runtime.supervise("settling", settling.run)
+    for name, task in _tasks(settings, holds, statuses, rounds, gangs, clock):
+        runtime.supervise(name, _then(caught_up, task))
     facts = {"claims": from_claims, "provisioning": from_provisioning, "inventory": from_inventory}
     for cluster in map(ClusterId, clusters):
         consumers = [
@@ -308,55 +313,46 @@ def _durable(purpose: str, cluster: ClusterId) -> str:
     return f"{SERVICE}-{purpose}-{plain}"
 
 
-def _live_tasks(
+Task = Callable[[], Coroutine[None, None, None]]
+
+
+def _then(first: Callable[[], Awaitable[None]], task: Task) -> Task:
+    async def run() -> None:
+        await first()
+        await task()
+
+    return run
+
+
+def _tasks(
     settings: Settings,
     holds: HoldKeeper | None,
     statuses: StatusWriter,
+    rounds: RetryRounds,
     gangs: GangsView,
     clock: Clock,
-    caught_up: Callable[[], Awaitable[None]],
-) -> list[tuple[str, Callable[[], Coroutine[None, None, None]]]]:
-    """What is done beside the statuses where clusters are live."""
+) -> list[tuple[str, Task]]:
+    """What begins once everything that is stored was read; the last two where clusters are live."""
+
+    async def write() -> None:
+        statuses.start(settings.clusters)
+        await statuses.run()
 
     async def keep(holds: HoldKeeper) -> None:
-        await caught_up()
         await holds.start(gangs)
         await holds.run()
 
     async def renew() -> None:
-        await caught_up()
         while True:
             statuses.renew(settings.clusters, clock.now(), timedelta(seconds=settings.renew_after))
             await clock.sleep(_RENEWAL)
 
-    tasks: list[tuple[str, Callable[[], Coroutine[None, None, None]]]] = []
+    tasks: list[tuple[str, Task]] = [("statuses", write), ("retries", rounds.run)]
     if holds is not None:
         tasks.append(("holds", lambda: keep(holds)))
     if settings.live_writes and settings.renew_after:
         tasks.append(("renewal", renew))
     return tasks
-
-
-def _apis(runtime: Runtime, settings: Settings) -> dict[ClusterId, ClusterApi]:
-    if not settings.live_writes:
-        return {}
-    apis = {ClusterId(each): ClusterApi(ClusterId(each), _client(settings, each)) for each in settings.clusters}
-    for api in apis.values():
-        runtime.stack.push_async_callback(api.client.aclose)
-    return apis
-
-
-def _client(settings: Settings, cluster: str) -> KubeClient:
-    return KubeClient(settings.access_of(cluster), agent=f"muster-{SERVICE}")
-
-
-def _directories(settings: Settings) -> dict[ClusterId, ClusterDirectory]:
-    if not settings.cluster_writes:
-        return {}
-    return {
-        cluster: ClusterDirectory(settings.dirs_of(cluster), overlay_path(settings.state_dir, cluster))
-        for cluster in map(ClusterId, settings.clusters)
-    }
 
 
 def _matcher_address(settings: Settings) -> Callable[[], str]:

@@ -1,10 +1,12 @@
 """What the handlers need of the world."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from muster_gang_coordinator.domain.capacity import Provisionable
+from muster_gang_coordinator.domain.groups import GroupAttempt
+from muster_gang_coordinator.domain.notices import Notice
 from muster_gang_coordinator.domain.requests import GangSpec
 from muster_gang_coordinator.domain.status import RequestStatus
 from muster_types import ClusterId, NodeName, ObjectKey
@@ -45,6 +47,63 @@ class Specs(Protocol):
 
     def with_objects(self, objects_json: tuple[bytes, ...], lookup: Lookup, namespace: str) -> Lookup:
         """A lookup that prefers the given objects; those without a namespace are in `namespace`. Raises Invalid."""
+        ...
+
+
+class Templates(Protocol):
+    """What an accepted request says of its pods."""
+
+    def looks(self, spec: GangSpec) -> frozenset[str]:
+        """The looks of its pods, as `PodSeen` has them."""
+        ...
+
+    def group_of(self, spec: GangSpec) -> str:
+        """The PodGroup that its pods name; empty for none."""
+        ...
+
+    def opted_in(self, group_json: bytes) -> bool:
+        """Whether a PodGroup asks for its capacity itself."""
+        ...
+
+    def drifted(self, spec: GangSpec, key: ObjectKey, shown: bytes) -> bool:
+        """Whether an object of the request asks for something else now."""
+        ...
+
+    def parameters_changed(self, spec: GangSpec, shown: bytes) -> bool:
+        """Whether the request has other parameters now."""
+        ...
+
+
+class Groups(Protocol):
+    """PodGroups and their pods as Kubernetes JSON."""
+
+    def opted_in(self, group_json: bytes) -> bool:
+        """Whether a group asks for its capacity itself."""
+        ...
+
+    def least(self, group_json: bytes) -> int:
+        """How many pods it needs at least, 1 or more."""
+        ...
+
+    def request(self, attempt: GroupAttempt, pods_json: Iterable[bytes]) -> tuple[bytes, tuple[bytes, ...]]:
+        """A ProvisioningRequest for these pods, and the PodTemplates that it names: one for pods that look alike."""
+        ...
+
+
+class GroupPods(Protocol):
+    """Pods of groups that wait for capacity."""
+
+    async def admit(self, cluster: ClusterId, taint: str, pods: tuple[ObjectKey, ...]) -> None:
+        """Let them tolerate the taint (key=value:effect) and take Muster's gate away; one that is gone is passed over.
+        Raises TransientError, PermanentError."""
+        ...
+
+
+class Notices(Protocol):
+    """Where people look who wonder about an object of theirs."""
+
+    async def tell(self, cluster: ClusterId, notice: Notice) -> None:
+        """Say it at the object. Raises TransientError, PermanentError."""
         ...
 
 

@@ -43,8 +43,12 @@ class Settings(KubeSettings, ClusterDirSettings):
     )
     cluster_source: SourceKind = SourceKind.DIRECTORY
     cluster_writes: bool = Field(default=True, description="whether anything is written to a cluster")
+    events: bool = Field(default=True, description="whether notices stand as Events in a live cluster")
+    pod_groups: bool = Field(
+        default=True, description="whether PodGroups of a live cluster may ask for their capacity by an annotation"
+    )
     holds: Annotated[tuple[Hold, ...], NoDecode] = Field(
-        default=(Hold.SCALE_DOWN, Hold.DEVICES),
+        default=(Hold.SCALE_DOWN, Hold.DEVICES, Hold.REQUESTS),
         description="what is held in a live cluster: scale-down, devices, requests; - for nothing",
     )
     template_wait: float = Field(default=60.0, gt=0)

@@ -9,10 +9,12 @@ from pathlib import Path
 import orjson
 import pytest
 
+from muster_eventstore import Cause
 from muster_gang_coordinator.adapters.kubernetes import KubernetesCluster
 from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
 from muster_gang_coordinator.adapters.kubernetes_holds import HoldKeeper
 from muster_gang_coordinator.domain.commands import CancelGang, RecordConfirmation, RecordNodeLoss, Timer
+from muster_gang_coordinator.domain.observed import RequestSeen
 from muster_gang_coordinator.domain.plans import (
     DeviceResult,
     ExistingNode,
@@ -26,9 +28,10 @@ from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.projections import GangsView
 from muster_gang_coordinator.handlers.status_writer import StatusWriter
 from muster_gang_coordinator.settings import Hold
+from muster_gang_coordinator.wire.statuses import from_status
 from muster_kube.parts import at, mapping, sequence, text
 from muster_kubeapi import KubeClient, KubeConfig
-from muster_types import ClusterId, DeviceId, NodeName, PodSetName
+from muster_types import ClusterId, DeviceId, NodeName, ObjectKey, PodSetName
 from support.kube_api import KubeApi, without
 from unit.muster_gang_coordinator.builders import GANG, H100, NOON, Story, a_node
 
@@ -76,17 +79,27 @@ class Held:
         apis = {LOCAL: ClusterApi(LOCAL, self.client)}
         self.gangs, self.told = GangsView(), 0
         keeper, cluster = HoldKeeper(apis, kinds), KubernetesCluster(apis)
-        self._statuses = StatusWriter(self.gangs, ClusterView(), cluster, cluster)
+        self._statuses = StatusWriter(self.gangs, self._view(), cluster, cluster)
         self._keeper = keeper
         self.apply()
         self._statuses.start(("local",))
         await keeper.start(self.gangs)
-        task = asyncio.create_task(keeper.run())
+        tasks = [asyncio.create_task(each.run()) for each in (keeper, self._statuses)]
         try:
             yield keeper
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _view(self) -> ClusterView:
+        """What the watcher has told of the request."""
+        view, shown = ClusterView(), self.api.get("ProvisioningRequest", "ml", "train")
+        if shown is not None:
+            key, status = ObjectKey("ProvisioningRequest", "ml", "train"), from_status(mapping(shown.get("status")))
+            seen = RequestSeen(key, text(at(shown, "metadata", "uid")), "atomic.muster.dev", status, b"{}")
+            view.apply(LOCAL, [seen], Cause.first("test"))
+        return view
 
     def apply(self) -> None:
         """Tell the followers what the story has come to."""

@@ -17,9 +17,13 @@ from integration.kubernetes.following import a_node, until
 from integration.kubernetes.watching import running, settings
 from muster.commands.claims.v1 import claims_pb2 as claim_commands
 from muster_eventstore import JetStreamStore
+from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi
+from muster_gang_coordinator.adapters.kubernetes_kueue import KueueConfigs
 from muster_kube.parts import at, mapping, sequence, text
-from muster_kubeapi import Json
-from support.kube_api import KubeApi
+from muster_kubeapi import Json, KubeClient, KubeConfig
+from muster_servicekit.clock import SystemClock
+from muster_types import ClusterId
+from support.kube_api import DEFAULT_TYPES, KubeApi, Permission, ResourceType, backend_types
 
 REQUESTS = ("autoscaling.x-k8s.io", "provisioningrequests")
 SCALE_DOWN = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
@@ -89,3 +93,48 @@ async def test_statuses_come_in_the_order_of_their_steps_and_what_was_held_is_le
     details = mapping(at(first_offer, "status", "provisioningClassDetails"))
     assert details["muster.dev/nodes"] == "x0,x1"
     assert all("Provisioned" in conditions(form) for form in forms if "Accepted" in conditions(form))
+
+
+@pytest.mark.parametrize("events", [True, False])
+async def test_what_is_odd_stands_as_an_event_at_the_object_unless_switched_off(
+    streams_url: str, store: JetStreamStore, tmp_path: Path, *, events: bool
+) -> None:
+    async with KubeApi(backend_types()) as api:
+        config = api.kubeconfig(tmp_path / "config")
+        live = {"cluster_source": "kubernetes", "kubeconfig": config, "events": events, "template_wait": 60.0}
+        async with (
+            running(settings(streams_url, tmp_path / "watcher", config)),
+            a_world(store, tmp_path) as world,
+            running_coordinator(streams_url, tmp_path / "coordinator", **live),
+        ):
+            for obj in (a_template(), a_claim_template(), a_request()):
+                api.put(obj)
+            await world.wait_asked(claim_commands.BookGang)
+            api.put({**a_request(), "spec": {**mapping(a_request()["spec"]), "parameters": {"late": "x"}}})
+            changed = mapping(a_template()["template"])
+            api.put({**a_template(), "template": {**changed, "spec": {**mapping(changed["spec"]), "priority": 7}}})
+            api.put(a_request("later"))
+            later = ("ProvisioningRequest", "ml", "later")
+            await until(lambda: "Accepted" in conditions(api.get(*later)), "a later request is accepted")
+            if events:
+                await until(lambda: len(api.all("Event")) == 2, "both are told")
+    told = {text(event["reason"]): event for event in api.all("Event")}
+    assert sorted(told) == (["ParametersChanged", "TemplateDrift"] if events else [])
+    for event in told.values():
+        assert at(event, "involvedObject", "name") == "train"
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_t33_a_kueue_config_that_would_make_no_request_is_found(tmp_path: Path, *, allowed: bool) -> None:
+    group = "kueue.x-k8s.io"
+    configs = ResourceType(group, ("v1beta2",), "ProvisioningRequestConfig", "provisioningrequestconfigs", False)
+    async with KubeApi((*DEFAULT_TYPES, configs)) as api:
+        spec = {"provisioningClassName": "atomic.muster.dev", "managedResources": ["nvidia.com/gpu"]}
+        metadata = {"name": "muster"}
+        api.put({"apiVersion": f"{group}/v1beta2", "kind": configs.kind, "metadata": metadata, "spec": spec})
+        token = api.users.issue("coordinator")
+        api.users.grant("coordinator", [Permission("list", group, configs.plural)] if allowed else [])
+        async with KubeClient(KubeConfig(api.kubeconfig(tmp_path / "config", token=token))) as client:
+            apis = {ClusterId("local"): ClusterApi(ClusterId("local"), client)}
+            found = await KueueConfigs(apis, ("*.muster.dev",), SystemClock()).problems(ClusterId("local"))
+    assert ["spec.managedResources lists nvidia.com/gpu" in each for each in found] == ([True] if allowed else [])

@@ -6,6 +6,14 @@ _STATUS = frozenset({"status"})
 _MORE = (
     ResourceType("test.example.com", ("v1",), "TestNodeClass", "testnodeclasses", False, builtin=False),
     ResourceType("", ("v1",), "Event", "events", True),
+    ResourceType(
+        "kueue.x-k8s.io",
+        ("v1beta2",),
+        "ProvisioningRequestConfig",
+        "provisioningrequestconfigs",
+        False,
+        builtin=False,
+    ),
     ResourceType("cluster.x-k8s.io", ("v1beta2",), "Cluster", "clusters", True, _STATUS, builtin=False),
     ResourceType(
         "cluster.x-k8s.io",

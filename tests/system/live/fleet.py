@@ -99,6 +99,27 @@ def a_request(pool: str, name: str, pods: int = 2) -> list[Json]:
     ]
 
 
+def a_group(pool: str, name: str, pods: int = 2) -> list[Json]:
+    """A PodGroup that asks for its capacity itself, its pods, which wait behind Muster's gate, and their claims, as
+    their controllers make them."""
+    policy = {"gang": {"minCount": pods}}
+    group = _in_ml("scheduling.k8s.io/v1beta1", "PodGroup", name, spec={"schedulingPolicy": policy})
+    annotated = {**cast("Json", group["metadata"]), "annotations": {"muster.dev/capacity": "atomic"}}
+    objects: list[Json] = [{**group, "metadata": annotated}]
+    _, template, claim_template = a_request(pool, name, pods)
+    spec = cast("Json", cast("Json", template["template"])["spec"])
+    objects.append(claim_template)
+    for index in range(pods):
+        entry = {"name": "gpus", "resourceClaimName": f"{name}-{index}-gpus"}
+        members = {"schedulingGroup": {"podGroupName": name}, "schedulingGates": [{"name": "muster.dev/capacity"}]}
+        claim_spec = cast("Json", cast("Json", claim_template["spec"])["spec"])
+        objects.append(_in_ml("resource.k8s.io/v1", "ResourceClaim", f"{name}-{index}-gpus", spec=claim_spec))
+        pod = {**spec, **members, "resourceClaims": [{"name": "gpus", "resourceClaimTemplateName": name}]}
+        status = {"phase": "Pending", "resourceClaimStatuses": [entry]}
+        objects.append(_in_ml("v1", "Pod", f"{name}-{index}", spec=pod, status=status))
+    return objects
+
+
 _IS_GPU = f"device.driver == '{DRIVER}'"
 
 

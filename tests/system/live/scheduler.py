@@ -16,7 +16,7 @@ from muster_cli.simulation.offers import Missing, Offer, claim_names, claims_of,
 from muster_kube.parts import at, sequence
 from muster_kubeapi import Json, KubeClient, KubeError, Resource, Target, create, list_pages, patch
 from muster_plan.snapshot import Snapshot
-from muster_types import ObjectKey
+from muster_types import NodeName, ObjectKey
 
 _DRA = "resource.k8s.io"
 KINDS = (
@@ -28,6 +28,7 @@ KINDS = (
     Resource(_DRA, "v1", "resourceclaimtemplates", "ResourceClaimTemplate", namespaced=True),
     Resource(_DRA, "v1", "deviceclasses", "DeviceClass", namespaced=False),
     Resource(_DRA, "v1beta2", "devicetaintrules", "DeviceTaintRule", namespaced=False),
+    Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup", namespaced=True),
     Resource("autoscaling.x-k8s.io", "v1", "provisioningrequests", "ProvisioningRequest", namespaced=True),
 )
 _BY_KIND = {each.kind: each for each in KINDS}
@@ -74,10 +75,11 @@ async def _step(client: KubeClient) -> bool:
     """One pod bound, or the pods of an offer created; whether anything was done."""
     objects = await seen(client)
     requests = [key for key in sorted(objects) if key.kind == "ProvisioningRequest"]
-    for offer in [offer for key in requests if (offer := read_offer(key, objects[key])) is not None]:
-        if await _create(client, offer, objects) or await _bind(client, offer, objects):
+    offers = [offer for key in requests if (offer := read_offer(key, objects[key])) is not None]
+    for offer in offers:
+        if await _create(client, offer, objects):
             return True
-    return False
+    return await _bind(client, {offer.key.name: offer for offer in offers}, objects)
 
 
 async def _create(client: KubeClient, offer: Offer, objects: Objects) -> bool:
@@ -95,23 +97,29 @@ async def _create(client: KubeClient, offer: Offer, objects: Objects) -> bool:
     return done
 
 
-async def _bind(client: KubeClient, offer: Offer, objects: Objects) -> bool:
+async def _bind(client: KubeClient, offers: Mapping[str, Offer], objects: Objects) -> bool:
+    """The first pod that finds a node, among those that nothing holds back."""
     snapshot = Snapshot.build(objects.values())
-    for key in sorted(objects):
+    for key in sorted(key for key in objects if key.kind == "Pod" and key.namespace == "ml"):
         pod = objects[key]
-        ours = key.kind == "Pod" and key.namespace == offer.key.namespace and consumed_request(pod) == offer.key.name
-        if not ours or at(pod, "spec", "nodeName") or at(pod, "metadata", "deletionTimestamp"):
+        gated = sequence(at(pod, "spec", "schedulingGates"))
+        if gated or at(pod, "spec", "nodeName") or at(pod, "metadata", "deletionTimestamp"):
             continue
-        names = claim_names(pod, objects).values()
-        claims = tuple(claim for name in names if (claim := snapshot.claim(key.namespace, name)) is not None)
-        choice = choose_node(PendingPod(key, snapshot.tables.pods[key].spec, claims, offer.gang, offer.nodes), snapshot)
+        names = claim_names(pod, objects)
+        claims = tuple(claim for name in names.values() if (claim := snapshot.claim(key.namespace, name)) is not None)
+        offer = offers.get(consumed_request(pod))
+        gang, nodes = ("", frozenset[NodeName]()) if offer is None else (offer.gang, offer.nodes)
+        choice = choose_node(PendingPod(key, snapshot.tables.pods[key].spec, claims, gang, nodes), snapshot)
         if isinstance(choice, Chosen) and len(claims) == len(names):
-            await _write(client, key, pod, choice)
+            await _write(client, key, pod, names, choice)
             return True
     return False
 
 
-async def _write(client: KubeClient, key: ObjectKey, pod: Json, choice: Chosen) -> None:
+async def _write(client: KubeClient, key: ObjectKey, pod: Json, names: Mapping[str, str], choice: Chosen) -> None:
+    target = Target(_BY_KIND["Pod"], key.namespace, key.name, "status")
+    made = [{"name": entry, "resourceClaimName": name} for entry, name in names.items()]
+    await patch(client, target, {"status": {"resourceClaimStatuses": made}})  # as the controller of claims does
     consumer = {"resource": "pods", "name": key.name, "uid": at(pod, "metadata", "uid")}
     for name, allocation in choice.allocations.items():
         status = {"allocation": allocation.to_json([]), "reservedFor": [consumer]}
@@ -121,7 +129,7 @@ async def _write(client: KubeClient, key: ObjectKey, pod: Json, choice: Chosen) 
     await _post(client, path, {"apiVersion": "v1", "kind": "Binding", **binding})
     conditions = [*sequence(at(pod, "status", "conditions")), pod_scheduled("True", "", "")]
     running = {"status": {"phase": "Running", "conditions": conditions}}
-    await patch(client, Target(_BY_KIND["Pod"], key.namespace, key.name, "status"), running)
+    await patch(client, target, running)
 
 
 async def _post(client: KubeClient, path: str, obj: Json) -> None:

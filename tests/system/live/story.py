@@ -43,7 +43,7 @@ async def make(client: KubeClient, objects: Iterable[Json]) -> None:
         resource = BY_KIND[text(obj["kind"])]
         namespace, name = text(at(obj, "metadata", "namespace")), text(at(obj, "metadata", "name"))
         await persistent(lambda r=resource, n=namespace, o=obj: create(client, r, n, o), f"{name} is created")
-        if "status" in obj and resource.kind == "Node":
+        if "status" in obj and resource.kind in ("Node", "Pod"):
             target, status = Target(resource, namespace, name, "status"), {"status": obj["status"]}
             await persistent(lambda t=target, s=status: patch(client, t, s), f"{name} has its status")
 

@@ -8,9 +8,10 @@ import pytest
 from contract.driver.clusterapi import MACHINES, SIZED
 from muster_kube.parts import at, mapping, sequence, text
 from muster_kubeapi import Json, KubeClient, Target, delete, get, list_pages, patch
+from muster_types import ObjectKey
 from support.nats_server import wait_until
-from support.processes import DEADLINE
-from support.stories import promised_twice
+from support.processes import DEADLINE, wait_for
+from support.stories import bookings, promised_twice
 from system.live import fleet
 from system.live.fleet import CAPI, CAPI_NAMESPACE, GRPC, KARPENTER, THERE
 from system.live.running import Live
@@ -41,6 +42,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     try:
         running.start()
         yield running
+        wait_for(lambda: bookings(running.muster) == [], "the ledger holds nothing")
     finally:
         running.stop()
     assert running.muster.tracebacks() == []
@@ -187,6 +189,29 @@ async def test_t17_the_autoscaler_lowers_the_target_and_the_order_is_not_sent_ag
     assert "group capi is left out" in conditions(objects[request_key("lowered")])["Failed"][2]
     written = [write.obj for write in live.server.journal()[before:] if write.plural == "machinedeployments"]
     assert {at(obj, "spec", "replicas") for obj in written} == {size + 2, size + 1, size}
+
+
+async def test_a_pod_group_asks_for_its_capacity_and_its_pods_go_on_when_it_is_there(live: Live) -> None:
+    async with live.at_work() as client:
+        await make(client, fleet.a_group(CAPI, "grouped"))
+        members = [ObjectKey("Pod", "ml", f"grouped-{index}") for index in range(2)]
+        group = ObjectKey("PodGroup", "ml", "grouped")
+
+        def all_run(objects: Objects) -> bool:
+            return all(at(objects.get(key), "spec", "nodeName") for key in members)
+
+        objects = await wait_seen(client, all_run, "every pod of the group has a node")
+        consumed = "muster.dev/BookingExpired"
+        objects = await wait_seen(
+            client, lambda objects: consumed in conditions(objects[group]) and not holds_in(objects), "nothing is held"
+        )
+    shown = conditions(objects[group])
+    assert shown["muster.dev/Provisioned"][:2] == ("True", "CapacityIsProvisioned")
+    assert shown[consumed][:2] == ("True", "CapacityBookingConsumed")
+    gates = [
+        bool(at(w.obj, "spec", "schedulingGates")) for w in live.server.journal() if w.place == ("ml", "grouped-0")
+    ]
+    assert (gates[0], gates[-1]) == (True, False)
 
 
 async def _replicas(client: KubeClient) -> int:

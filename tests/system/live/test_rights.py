@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from muster_kubeapi import Target, delete
+from muster_kube.parts import at
+from muster_kubeapi import Target, delete, patch
+from muster_types import ObjectKey
 from support.deployment import ROOT
 from support.kube_api.calls import Permission
 from support.kube_api.rights import allow, kubeconfig_of, used
@@ -27,6 +29,7 @@ pytestmark = pytest.mark.slow
 SPEAKERS = ("cluster-watcher", "gang-coordinator", "provisioner")
 COMPONENTS = ("karpenter", "clusterapi")
 EVENTS = Permission("list", "", "events")
+DRIFTS = Permission("create", "", "events")
 SIZED = "machinedeployments"
 ALIKE = {"machinesets": SIZED, "machinepools": SIZED}  # the kind is a setting; the calls are the same
 NODE_CLASS = Permission("get", "test.example.com", "testnodeclasses")
@@ -108,10 +111,16 @@ async def test_each_service_calls_exactly_what_its_role_allows(live: RestrictedL
         for pool in (GRPC, CAPI, KARPENTER):
             await make(client, fleet.a_request(pool, f"of-{pool}"))
         await asyncio.gather(*(consumed(live.server, client, f"of-{pool}") for pool in (GRPC, CAPI, KARPENTER)))
+        await make(client, fleet.a_group(CAPI, "group"))
+        member = ObjectKey("Pod", "ml", "group-0")
+        await wait_seen(client, lambda objects: at(objects.get(member), "spec", "nodeName") is not None, "it runs")
     async with live.at_work(bind=False) as client:  # given back: machines and claims are deleted
         for pool in (CAPI, KARPENTER):
             await make(client, fleet.a_request(pool, f"back-{pool}"))
             await wait_condition(client, f"back-{pool}", "Provisioned", "CapacityIsProvisioned")
+            drift = {"template": {"metadata": {"labels": {"late": "yes"}}}}
+            await patch(client, Target(BY_KIND["PodTemplate"], "ml", f"back-{pool}"), drift)
+            await wait_until(lambda: DRIFTS in used(live.home / "rights", "gang-coordinator"), "it is told", DEADLINE)
             await delete(client, Target(BY_KIND["ProvisioningRequest"], "ml", f"back-{pool}"))
             await wait_seen(client, lambda objects, name=f"back-{pool}": request_key(name) not in objects, "it is gone")
         await wait_seen(client, lambda objects: holds_in(objects) == [], "nothing is held any more")

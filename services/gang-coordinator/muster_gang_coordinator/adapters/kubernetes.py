@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from muster_eventstore import TransientError
 from muster_gang_coordinator.adapters.kubernetes_calls import ClusterApi, in_our_words
+from muster_gang_coordinator.adapters.kubernetes_groups import read_group, write_group
 from muster_gang_coordinator.adapters.kubernetes_nodes import lift_reservation
+from muster_gang_coordinator.domain.groups import group_of_request
 from muster_gang_coordinator.domain.requests import GangSpec
 from muster_gang_coordinator.domain.status import RequestStatus
 from muster_gang_coordinator.wire.statuses import foreign_conditions, from_status, to_status
@@ -28,7 +30,10 @@ class KubernetesCluster:
         api = self._apis.get(cluster)
         if api is None:
             return None
+        group = group_of_request(key)
         with in_our_words(api):
+            if group is not None:
+                return await read_group(api, group, uid)
             obj = await _request(api, key, uid)
         return None if obj is None else from_status(mapping(obj.get("status")))
 
@@ -38,7 +43,10 @@ class KubernetesCluster:
         api = self._apis.get(cluster)
         if api is None:
             return False
+        group = group_of_request(key)
         with in_our_words(api):
+            if group is not None:
+                return await write_group(api, group, uid, status)
             for _ in range(_ATTEMPTS):
                 obj, target = await _request(api, key, uid), await api.request(key, "status")
                 if obj is None or target is None:

@@ -29,9 +29,10 @@ T = TypeVar("T")
 log = structlog.get_logger("muster.cluster")
 
 NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
-REQUEST, RULE = "ProvisioningRequest", "DeviceTaintRule"
+REQUEST, RULE, GROUP = "ProvisioningRequest", "DeviceTaintRule", "PodGroup"
 _WANTED = (
     Wanted(REQUEST, "autoscaling.x-k8s.io", ("v1", "v1beta1"), "provisioningrequests"),
+    Wanted(GROUP, "scheduling.k8s.io", ("v1beta1", "v1alpha3", "v1alpha2"), "podgroups"),
     Wanted(RULE, "resource.k8s.io", ("v1", "v1beta2", "v1alpha3"), "devicetaintrules"),
 )
 _AT_ONCE = 16  # calls

@@ -25,15 +25,24 @@ class PartSeen:
 
     key: ObjectKey
     json: bytes
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PodSeen:
-    """A pod; `request` is the ProvisioningRequest that it consumes, `node` where it is bound, each may be empty."""
+    """A pod; `request` is the ProvisioningRequest that it consumes, of class `class_name` as it says, `node` where it
+    is bound, `group` its PodGroup, each may be empty. Pods of one template have the same `look`. `gated`: it waits for
+    Muster. `json` is there for pods of a group that have no node and name no request."""
 
     key: ObjectKey
     request: str
     node: NodeName
+    group: str = ""
+    class_name: str = ""
+    look: str = ""
+    uid: str = ""
+    gated: bool = False
+    json: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from muster_eventstore import Cause
+from muster_gang_coordinator.domain.groups import group_of_request
 from muster_gang_coordinator.domain.observed import (
     GangNodeSeen,
     ObjectGone,
@@ -52,7 +53,7 @@ class ClusterView:
                 case PartSeen():
                     one.parts[fact.key] = fact
                 case PodSeen():
-                    if fact.request:
+                    if fact.request or fact.group or fact.look:
                         one.pods[fact.key] = fact
                 case GangNodeSeen():
                     one.nodes[fact.key] = fact
@@ -83,13 +84,19 @@ class ClusterView:
         return None if found is None else found.json
 
     def bound_pods(self, cluster: ClusterId, request: ObjectKey) -> list[PodSeen]:
-        """Pods that consume a request and have a node."""
-        pods = self.cluster(cluster).pods
-        return [
-            pods[key]
-            for key in sorted(pods)
-            if pods[key].request == request.name and key.namespace == request.namespace and pods[key].node
-        ]
+        """Pods that consume a request, or are of the group that it stands for, and have a node."""
+        group = group_of_request(request)
+        if group is not None:
+            return [pod for pod in self.pods_of_group(cluster, group) if pod.node]
+        pods = self.cluster(cluster).pods.values()
+        bound = (p for p in pods if p.request == request.name and p.node and p.key.namespace == request.namespace)
+        return sorted(bound, key=lambda pod: pod.key)
+
+    def pods_of_group(self, cluster: ClusterId, group: ObjectKey) -> list[PodSeen]:
+        """Pods of a PodGroup that name no request, by name."""
+        pods = self.cluster(cluster).pods.values()
+        members = (p for p in pods if p.group == group.name and not p.request and p.key.namespace == group.namespace)
+        return sorted(members, key=lambda pod: pod.key)
 
     def ready_nodes(self, cluster: ClusterId, gang_id: GangId) -> frozenset[tuple[OrderId, NodeName]]:
         """Nodes of a gang's orders that the cluster shows as Ready."""

@@ -9,14 +9,16 @@ import structlog
 
 from muster_eventstore import Cause, derived_id
 from muster_gang_coordinator.domain.commands import CancelGang, RecordMemberBind, RequestGang
+from muster_gang_coordinator.domain.groups import request_of_group
 from muster_gang_coordinator.domain.observed import PodSeen, RequestSeen
+from muster_gang_coordinator.domain.plans import existing_nodes
 from muster_gang_coordinator.domain.requests import GangSpec, gang_id_of, plan_intake
 from muster_gang_coordinator.domain.requests import Intake as Choice
-from muster_gang_coordinator.domain.states import Received
+from muster_gang_coordinator.domain.states import Ready, Received
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import Desk
 from muster_gang_coordinator.handlers.projections import GangEntry, GangsView
-from muster_gang_coordinator.ports import Lookup, Specs
+from muster_gang_coordinator.ports import Lookup, Specs, Templates
 from muster_servicekit.errors import DomainError, Invalid
 from muster_types import ClusterId, GangId, ObjectKey
 
@@ -40,6 +42,7 @@ class Intake:
         gangs: GangsView,
         clusters: ClusterView,
         specs: Specs,
+        templates: Templates,
         classes: tuple[str, ...],
         now: Callable[[], datetime],
         level: Callable[[], Awaitable[None]],
@@ -49,6 +52,7 @@ class Intake:
         self._gangs = gangs
         self._clusters = clusters
         self._specs = specs
+        self._templates = templates
         self._classes = classes
         self._now = now
         self._level = level
@@ -78,8 +82,9 @@ class Intake:
         fresh = gang_id_of(cluster, key.namespace, key.name, uid)
         return await self._take(cluster, fresh, spec, request_id, cause)
 
-    async def settle(self, cluster: ClusterId) -> None:
-        """Deal with everything that changed in a cluster. What was dealt with before decides nothing again."""
+    async def settle(self, cluster: ClusterId) -> set[ObjectKey]:
+        """Deal with everything that changed in a cluster, and tell what did. What was dealt with before decides nothing
+        again."""
         changes = self._clusters.take_changes(cluster)
         done: set[ObjectKey] = set()
         try:
@@ -94,6 +99,7 @@ class Intake:
             left = {key: cause for key, cause in changes.items() if key not in done}
             if left:
                 self._clusters.put_back(cluster, left)
+        return done
 
     async def bind_members(self, cluster: ClusterId, entry: GangEntry, cause: Cause) -> None:
         """Tell a gang of the pods that are bound already."""
@@ -107,13 +113,23 @@ class Intake:
             case "Pod":
                 pod = self._clusters.cluster(cluster).pods.get(key)
                 if pod is not None and pod.node:
-                    for entry in self._gangs.serving(
-                        cluster, ObjectKey("ProvisioningRequest", key.namespace, pod.request)
-                    ):
+                    for entry in self._joined(cluster, pod):
                         await self._bind(cluster, entry, pod, cause)
             case _:
                 for entry in self._gangs.incomplete(cluster, key.namespace):
                     await self._read_again(cluster, entry, cause)
+
+    def _joined(self, cluster: ClusterId, pod: PodSeen) -> list[GangEntry]:
+        """The gangs of which a bound pod is a member: those that it names; without a name those whose pods look like it
+        and whose capacity it uses, for Kueue marks only the first of merged pod sets (N-2.4, T32)."""
+        if pod.request:
+            return self._gangs.serving(cluster, ObjectKey("ProvisioningRequest", pod.key.namespace, pod.request))
+        if pod.group:
+            of_group = self._gangs.serving(cluster, request_of_group(pod.key.namespace, pod.group))
+            if of_group:
+                return of_group
+        alike = self._gangs.alike(cluster, pod.key.namespace, self._templates, pod.look)
+        return [e for e in alike if isinstance(e.gang, Ready) and pod.node in existing_nodes(e.gang.placements)]
 
     async def _settle_request(self, cluster: ClusterId, key: ObjectKey, cause: Cause) -> None:
         seen = self._clusters.cluster(cluster).requests.get(key)

@@ -19,6 +19,7 @@ from muster_gang_coordinator.domain.states import (
     Waiting,
 )
 from muster_gang_coordinator.domain.status import EMPTY, RequestStatus, evolve_status
+from muster_gang_coordinator.ports import Templates
 from muster_types import ClusterId, GangId, NodeName, ObjectKey
 
 
@@ -53,7 +54,9 @@ class GangsView:
         self._entries: dict[tuple[ClusterId, GangId], GangEntry] = {}
         self._by_uid: dict[tuple[ClusterId, str], GangId] = {}
         self._by_request: dict[tuple[ClusterId, str], GangId] = {}
+        self._by_key: dict[tuple[ClusterId, ObjectKey], GangId] = {}
         self._open: set[tuple[ClusterId, GangId]] = set()
+        self._open_in: dict[tuple[ClusterId, str], set[GangId]] = {}
 
     def apply(self, cluster: ClusterId, gang_id: GangId, events: Iterable[Event], time: datetime) -> list[Step]:
         """Take one batch in; what it did, event by event."""
@@ -97,6 +100,11 @@ class GangsView:
         """Open gangs of a ProvisioningRequest by name: more than one only while an older of that name goes."""
         return [e for e in self.open(cluster) if e.gang.saga.spec.key == key]
 
+    def last_of(self, cluster: ClusterId, key: ObjectKey) -> GangEntry | None:
+        """The newest gang of a request by name, also one that is over."""
+        gang_id = self._by_key.get((cluster, key))
+        return None if gang_id is None else self.get(cluster, gang_id)
+
     def waiting(self, cluster: ClusterId) -> list[Waiting]:
         """The gangs that wait for a change."""
         return [e.gang for e in self.open(cluster) if isinstance(e.gang, Waiting)]
@@ -105,6 +113,12 @@ class GangsView:
         """Gangs of a namespace that wait for objects which their request names."""
         received = (e for e in self.open(cluster) if isinstance(e.gang, Received))
         return [e for e in received if e.gang.saga.spec.namespace == namespace]
+
+    def alike(self, cluster: ClusterId, namespace: str, templates: Templates, look: str) -> list[GangEntry]:
+        """Open gangs of a namespace with pods that look so."""
+        near = self._open_in.get((cluster, namespace), ())
+        entries = [self._entries[cluster, gang_id] for gang_id in sorted(near)]
+        return [entry for entry in entries if look and look in templates.looks(entry.gang.saga.spec)]
 
     def on_node(self, cluster: ClusterId, node: NodeName) -> list[GangId]:
         """Open gangs with a member or an order on a node."""
@@ -124,12 +138,17 @@ class GangsView:
         key = (entry.cluster, entry.gang_id)
         self._entries[key] = entry
         saga = entry.gang.saga
+        if self._by_uid.get((entry.cluster, saga.spec.uid)) is None:
+            self._by_key[entry.cluster, saga.spec.key] = entry.gang_id
         self._by_uid[entry.cluster, saga.spec.uid] = entry.gang_id
         self._by_request.setdefault((entry.cluster, saga.request_id), entry.gang_id)
+        near = self._open_in.setdefault((entry.cluster, saga.spec.namespace), set())
         if entry.over:
             self._open.discard(key)
+            near.discard(entry.gang_id)
         else:
             self._open.add(key)
+            near.add(entry.gang_id)
 
 
 def _touches(gang: Known, node: NodeName) -> bool:

@@ -19,6 +19,10 @@ CONSUME_ANNOTATIONS = (
     "autoscaling.x-k8s.io/consume-provisioning-request",
     "cluster-autoscaler.kubernetes.io/consume-provisioning-request",
 )
+_CLASS_ANNOTATIONS = (
+    "autoscaling.x-k8s.io/provisioning-class-name",
+    "cluster-autoscaler.kubernetes.io/provisioning-class-name",
+)
 
 Json = Mapping[str, object]
 Lookup = Callable[[ObjectKey], bytes | None]
@@ -132,6 +136,12 @@ def consumed_request(pod: Json) -> str:
     """Name of the ProvisioningRequest that a pod consumes; empty for none (group-capacity §1.10)."""
     annotations = mapping(at(pod, "metadata", "annotations"))
     return next((text(annotations[key]) for key in CONSUME_ANNOTATIONS if annotations.get(key)), "")
+
+
+def consumed_class(pod: Json) -> str:
+    """The class of that request, as the pod says; it need not."""
+    annotations = mapping(at(pod, "metadata", "annotations"))
+    return next((text(annotations[key]) for key in _CLASS_ANNOTATIONS if annotations.get(key)), "")
 
 
 def _claims(claims: object, namespace: str) -> Iterator[Reference]:

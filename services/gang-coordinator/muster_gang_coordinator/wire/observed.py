@@ -6,6 +6,7 @@ from muster.events.observed.v1 import observed_pb2 as pb
 from muster.type.v1.object_pb2 import ObjectRef
 from muster_eventstore import derived_id
 from muster_gang_coordinator.domain.details import GANG_LABEL
+from muster_gang_coordinator.domain.groups import GATE
 from muster_gang_coordinator.domain.observed import (
     GangNodeSeen,
     ObjectGone,
@@ -15,8 +16,10 @@ from muster_gang_coordinator.domain.observed import (
     RequestSeen,
     Seen,
 )
-from muster_gang_coordinator.wire.manifests import Json, Unreadable, consumed_request, read_json
+from muster_gang_coordinator.wire.groups import is_gated
+from muster_gang_coordinator.wire.manifests import Json, Unreadable, consumed_class, consumed_request, read_json
 from muster_gang_coordinator.wire.statuses import from_status
+from muster_gang_coordinator.wire.templates import look_of
 from muster_kube.parts import at, mapping, sequence, text
 from muster_types import ClusterId, GangId, NodeName, ObjectKey, OrderId
 
@@ -42,7 +45,7 @@ def uid_without_one(cluster: ClusterId, key: ObjectKey) -> str:
 
 def _seen(key: ObjectKey, uid: str, data: bytes, cluster: ClusterId) -> Seen:
     if key.kind in _PARTS:
-        return PartSeen(key, data)
+        return PartSeen(key, data, uid if key.kind == "PodGroup" else "")
     if key.kind not in {"ProvisioningRequest", "Pod", "Node"}:
         return ObjectPassed(key)
     obj = read_json(data)
@@ -55,9 +58,26 @@ def _seen(key: ObjectKey, uid: str, data: bytes, cluster: ClusterId) -> Seen:
             leaving = bool(at(obj, "metadata", "deletionTimestamp"))
             return RequestSeen(key, uid or uid_without_one(cluster, key), class_name, status, data, leaving)
         case "Pod":
-            return PodSeen(key, consumed_request(obj), NodeName(text(at(obj, "spec", "nodeName"))))
+            return _pod(key, uid, obj, data)
         case _:
             return _node(key, obj)
+
+
+def _pod(key: ObjectKey, uid: str, pod: Json, data: bytes) -> Seen:
+    spec = mapping(pod.get("spec"))
+    request, node = consumed_request(pod), text(spec.get("nodeName"))
+    group = text(at(spec, "schedulingGroup", "podGroupName"))
+    return PodSeen(
+        key,
+        request,
+        NodeName(node),
+        group,
+        consumed_class(pod),
+        look_of(spec),
+        uid,
+        is_gated(pod, GATE),
+        data if group and not request and not node else b"",
+    )
 
 
 def _node(key: ObjectKey, node: Json) -> Seen:

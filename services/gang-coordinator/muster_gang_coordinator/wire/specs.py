@@ -23,6 +23,8 @@ from muster_kube.keys import object_key
 from muster_kube.parts import at, text
 from muster_types import ObjectKey
 
+# Parameters of a request that mean something to Muster.
+PARAMETERS = frozenset({"ValidUntilSeconds", "Priority"})
 _LONGEST_BOOKING = 7 * 24 * 3600
 
 

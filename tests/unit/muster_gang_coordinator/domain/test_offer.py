@@ -33,7 +33,9 @@ from unit.muster_gang_coordinator.builders import (
 
 
 def a_verified_gang(pods: int = 2) -> Story:
-    story = Story().requested(pod_count=pods).booked(a_plan((H100, 1), existing=("n1",), domain="rack-7"))
+    story = (
+        Story().requested(pod_count=pods).booked(a_plan((H100, 1), existing=("n1",), domain="example.com/rack=rack-7"))
+    )
     return story.filled("a1-1", "x0").arrived(a_node("x0"))
 
 
@@ -48,6 +50,7 @@ def test_a_confirmed_gang_is_offered_with_its_details_and_the_booking_clock_star
     assert ready.booking_deadline == NOON + timedelta(minutes=30)
     assert dict(ready.details) == {
         "TopologyDomain": "rack-7",
+        "TopologyDomain/example.com/rack": "rack-7",
         "muster.dev/gang": GANG,
         "muster.dev/nodes": "n1,x0",
         "muster.dev/reservation-taint": f"muster.dev/gang={GANG}:NoSchedule",

@@ -46,8 +46,8 @@ def test_a_request_is_seen_with_its_class_and_status() -> None:
 )
 def test_a_pod_is_seen_with_the_request_it_consumes_and_its_node(annotation: str) -> None:
     obj: dict[str, object] = {"metadata": {"annotations": {annotation: "train"}}, "spec": {"nodeName": "n1"}}
-    assert seen("Pod", "p0", obj) == PodSeen(ObjectKey("Pod", "ml", "p0"), "train", NodeName("n1"))
-    assert seen("Pod", "p0", {}) == PodSeen(ObjectKey("Pod", "ml", "p0"), "", NodeName(""))
+    assert seen("Pod", "p0", obj) == PodSeen(ObjectKey("Pod", "ml", "p0"), "train", NodeName("n1"), uid="u")
+    assert seen("Pod", "p0", {}) == PodSeen(ObjectKey("Pod", "ml", "p0"), "", NodeName(""), uid="u")
 
 
 def test_a_node_matters_when_it_was_ordered_for_a_gang() -> None:
@@ -63,7 +63,23 @@ def test_a_node_matters_when_it_was_ordered_for_a_gang() -> None:
 
 def test_objects_that_requests_name_are_kept_as_they_are() -> None:
     for kind in ("PodTemplate", "ResourceClaimTemplate", "ResourceClaim", "PodGroup"):
-        assert seen(kind, "x", {"a": 1}) == PartSeen(ObjectKey(kind, "ml", "x"), b'{"a":1}')
+        uid = "u" if kind == "PodGroup" else ""
+        assert seen(kind, "x", {"a": 1}) == PartSeen(ObjectKey(kind, "ml", "x"), b'{"a":1}', uid)
+
+
+def test_a_pod_that_waits_in_a_group_is_kept_whole_and_one_that_runs_or_names_a_request_is_not() -> None:
+    gates = [{"name": "muster.dev/capacity"}]
+    spec: dict[str, object] = {"schedulingGroup": {"podGroupName": "g"}, "schedulingGates": gates}
+    waiting = seen("Pod", "p0", {"spec": spec})
+    assert isinstance(waiting, PodSeen)
+    assert (waiting.group, waiting.gated, bool(waiting.json)) == ("g", True, True)
+    for other in ({"spec": {**spec, "nodeName": "n"}}, {"spec": spec, "metadata": {"annotations": CONSUMES}}):
+        found = seen("Pod", "p0", other)
+        assert isinstance(found, PodSeen)
+        assert found.json == b""
+
+
+CONSUMES = {"autoscaling.x-k8s.io/consume-provisioning-request": "train"}
 
 
 def test_other_kinds_and_unreadable_objects_say_nothing() -> None:

@@ -26,7 +26,7 @@ def test_only_the_newest_generation_counts_v1() -> None:
     assert (pool.state, pool.generation, pool.device_count) == (PoolState.COMPLETE, 2, 1)
 
 
-def test_a_pool_is_complete_when_all_its_slices_are_there_v2() -> None:
+def test_t20_a_pool_is_complete_only_when_all_its_slices_are_there_v2() -> None:
     half = judge_pool(ID, [a_slice("a", ["x"], count=2)])
     whole = judge_pool(ID, [a_slice("a", ["x"], count=2), a_slice("b", ["y"], count=2)])
     assert half is not None
@@ -35,6 +35,13 @@ def test_a_pool_is_complete_when_all_its_slices_are_there_v2() -> None:
     assert half.flaw is not None
     assert half.flaw.sentence == "pool gpu.example.com/n half updated: 1 of 2 slices of generation 1"
     assert whole.flaw is None
+
+
+def test_t21_a_newer_generation_for_another_node_makes_our_slice_obsolete() -> None:
+    ours, theirs = a_slice("ours", ["a"], generation=2), a_slice("theirs", ["b", "c"], generation=3, node="m")
+    pool = judge_pool(ID, [ours, theirs])
+    assert pool is not None
+    assert (pool.generation, pool.device_count, pool.node) == (3, 2, "m")
 
 
 def test_a_device_that_is_published_twice_makes_the_pool_invalid_v4() -> None:
