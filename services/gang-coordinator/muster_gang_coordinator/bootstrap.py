@@ -187,7 +187,7 @@ async def assemble(
 
     intake = Intake(desk, gangs, view, JsonSpecs(settings.booking), settings.provisioning_classes, clock.now, level)
     reactions = Reactions(
-        store, codec, gangs, intake, writes, policy, clock.now, lambda n: own.wait_for(n, _LEVEL_WAIT)
+        store, codec, gangs, intake, writes, trust, policy, clock.now, lambda n: own.wait_for(n, _LEVEL_WAIT)
     )
     commands = CommandsConsumer(codec, desk, view, clock.now)
     settling = Settling(view, intake, clusters, caught_up)

@@ -59,12 +59,15 @@ class Settings(KubeSettings, ClusterDirSettings):
     )
     retry_settle: float = Field(default=0.5, ge=0, description="how long helpful changes are gathered into a round")
     max_setbacks: int = Field(default=5, ge=0)
-    trial_orders: TrialOrders = TrialOrders.OFF
     renew_after: float = Field(
         default=3 * 86400.0,
         ge=0,
         description="age at which the time of a request that waits in a live cluster is renewed, for the Cluster "
         "Autoscaler deletes those older than a week; 0 for never",
+    )
+    trial_orders: TrialOrders = Field(
+        default=TrialOrders.ONE_NODE_FIRST,
+        description="what is ordered first on a template that no arrival has confirmed: one node first, or off",
     )
 
     @field_validator("holds", mode="before")

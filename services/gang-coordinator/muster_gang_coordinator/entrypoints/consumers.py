@@ -1,6 +1,7 @@
 """Commands, fired timers and the facts of the other services: decoded, told to their gang, acknowledged."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 
 from google.protobuf.message import Message
@@ -18,7 +19,16 @@ from muster_eventstore import (
     parse_event,
     parse_timer,
 )
-from muster_gang_coordinator.domain.commands import CancelGang, Command, RecordBooking, RequestGang, WakeGang
+from muster_gang_coordinator.domain.commands import (
+    CancelGang,
+    Command,
+    RecordArrival,
+    RecordBooking,
+    RecordNoPlan,
+    RecordPoolChange,
+    RequestGang,
+    WakeGang,
+)
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import Desk
 from muster_gang_coordinator.handlers.projections import GangsView
@@ -77,20 +87,26 @@ class FactsConsumer:
                 continue
             cause = Cause.of(decoded.meta).step("fact", index)
             for gang_id in await self._concerned(cluster, fact):
-                await self._desk.tell(cluster, gang_id, self._with_trust(cluster, fact.command), cause)
+                command = self._with_context(cluster, fact.command, delivery.message.sequence)
+                await self._desk.tell(cluster, gang_id, command, cause)
 
     async def _concerned(self, cluster: ClusterId, fact: Fact) -> list[GangId]:
         named = {fact.gang_id} if fact.gang_id else set[GangId]()
-        if fact.lost_node is not None:
+        if fact.node is not None or fact.pool is not None:
             await self._level()
-            named |= set(self._gangs.on_node(cluster, fact.lost_node))
+        if fact.node is not None:
+            named.update(self._gangs.on_node(cluster, fact.node))
+        if fact.pool is not None:
+            named.update(self._gangs.on_pool(cluster, *fact.pool))
         return sorted(named)
 
-    def _with_trust(self, cluster: ClusterId, command: Command) -> Command:
-        if not isinstance(command, RecordBooking):
-            return command
-        groups = self._trust.unconfirmed(cluster, (o.node_group for o in command.plan.orders))
-        return RecordBooking(command.attempt, command.plan, command.now, groups)
+    def _with_context(self, cluster: ClusterId, command: Command, sequence: int) -> Command:
+        """What else is known when the fact is taken in; facts of the inventory carry their place in its stream."""
+        if isinstance(command, RecordArrival | RecordPoolChange):
+            return replace(command, sequence=sequence)
+        if isinstance(command, RecordBooking | RecordNoPlan):
+            return replace(command, trust=self._trust.trust_of(cluster))
+        return command
 
 
 class CommandsConsumer:

@@ -1,6 +1,6 @@
 """Nodes on their way: arrivals, shortfalls, losses, deadlines."""
 
-from muster_gang_coordinator.domain.commands import RecordNodeLoss, Timer
+from muster_gang_coordinator.domain.commands import RecordBooking, RecordNodeLoss, Timer
 from muster_gang_coordinator.domain.events import (
     CompensationStarted,
     EndState,
@@ -15,8 +15,9 @@ from muster_gang_coordinator.domain.events import (
     VerificationStarted,
 )
 from muster_gang_coordinator.domain.plans import NoPlanKind, ShortfallClass
-from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
+from muster_gang_coordinator.domain.policy import SagaPolicy
 from muster_gang_coordinator.domain.states import Arriving, Compensating, Ordered, Planning, Verifying
+from muster_gang_coordinator.domain.trust import TemplateTrust, Unconfirmed
 from muster_types import NodeName, OrderId
 from unit.muster_gang_coordinator.builders import (
     A100,
@@ -239,10 +240,8 @@ def test_an_arrival_in_another_shape_is_noted_with_its_evidence_and_verified() -
 
 
 def test_a_wrong_trial_node_stops_further_orders_on_its_template() -> None:
-    story = Story(SagaPolicy(trial_orders=TrialOrders.ONE_NODE_FIRST)).requested()
-    from muster_gang_coordinator.domain.commands import RecordBooking
-
-    story.tell(RecordBooking(1, a_plan((H100, 16)), NOON, frozenset({H100})))
+    story = Story().requested()
+    story.tell(RecordBooking(1, a_plan((H100, 16)), NOON, TemplateTrust((Unconfirmed(H100),))))
     story.filled("a1-1", "x0").arrived(a_node("x0"), mismatches=(WRONG_NUMA,))
     planning = story.history[-1]
     assert isinstance(planning, PlanningStarted)
