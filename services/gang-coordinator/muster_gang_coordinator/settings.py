@@ -57,6 +57,14 @@ class Settings(KubeSettings, ClusterDirSettings):
     retry_after: float = Field(
         default=300.0, gt=0, description="when a waiting gang tries again though nothing has changed"
     )
+    unready_grace: float = Field(
+        default=120.0, gt=0, description="how long a node with members may be NotReady before it is given up"
+    )
+    successor_hold: float = Field(
+        default=300.0,
+        ge=0,
+        description="how long what has arrived for a deleted request is held for its workload's next attempt; 0: not",
+    )
     retry_settle: float = Field(default=0.5, ge=0, description="how long helpful changes are gathered into a round")
     max_setbacks: int = Field(default=5, ge=0)
     renew_after: float = Field(
@@ -110,6 +118,8 @@ class Settings(KubeSettings, ClusterDirSettings):
             device_deadline=timedelta(seconds=self.device_deadline),
             request_lifetime=timedelta(seconds=self.request_lifetime),
             retry_after=timedelta(seconds=self.retry_after),
+            unready_grace=timedelta(seconds=self.unready_grace),
+            successor_hold=timedelta(seconds=self.successor_hold),
             max_setbacks=self.max_setbacks,
             trial_orders=self.trial_orders,
         )

@@ -8,7 +8,13 @@ from fnmatch import fnmatchcase
 import structlog
 
 from muster_eventstore import Cause, derived_id
-from muster_gang_coordinator.domain.commands import CancelGang, RecordMemberBind, RequestGang
+from muster_gang_coordinator.domain.commands import (
+    CancelGang,
+    RecordDrift,
+    RecordMemberBind,
+    RecordMemberLoss,
+    RequestGang,
+)
 from muster_gang_coordinator.domain.observed import PodSeen, RequestSeen
 from muster_gang_coordinator.domain.requests import GangSpec, gang_id_of, plan_intake
 from muster_gang_coordinator.domain.requests import Intake as Choice
@@ -20,6 +26,7 @@ from muster_gang_coordinator.ports import Lookup, Specs
 from muster_servicekit.errors import DomainError, Invalid
 from muster_types import ClusterId, GangId, ObjectKey
 
+_TEMPLATES = frozenset({"PodTemplate", "ResourceClaimTemplate"})
 log = structlog.get_logger("muster.intake")
 
 
@@ -106,14 +113,17 @@ class Intake:
                 await self._settle_request(cluster, key, cause)
             case "Pod":
                 pod = self._clusters.cluster(cluster).pods.get(key)
-                if pod is not None and pod.node:
-                    for entry in self._gangs.serving(
-                        cluster, ObjectKey("ProvisioningRequest", key.namespace, pod.request)
-                    ):
+                if pod is None or not pod.node:
+                    await self._lose(cluster, key, cause)
+                else:
+                    request = ObjectKey("ProvisioningRequest", key.namespace, pod.request)
+                    for entry in self._gangs.serving(cluster, request):
                         await self._bind(cluster, entry, pod, cause)
             case _:
                 for entry in self._gangs.incomplete(cluster, key.namespace):
                     await self._read_again(cluster, entry, cause)
+                if key.kind in _TEMPLATES:
+                    await self._compare(cluster, key, cause)
 
     async def _settle_request(self, cluster: ClusterId, key: ObjectKey, cause: Cause) -> None:
         seen = self._clusters.cluster(cluster).requests.get(key)
@@ -125,7 +135,8 @@ class Intake:
             if seen is None and entry.gang.saga.request_id != spec.uid and spec.uid not in shown:
                 continue  # asked for over gRPC and not yet shown by the cluster
             why = f"ProvisioningRequest {key.namespace}/{key.name} was deleted"
-            await self._desk.tell(cluster, entry.gang_id, CancelGang(why, self._now(), spec.uid), cause.step("cancel"))
+            command = CancelGang(why, self._now(), spec.uid, successor=True)
+            await self._desk.tell(cluster, entry.gang_id, command, cause.step("cancel"))
         if seen is None or seen.leaving or not self._is_ours(seen.class_name):
             return
         known = self._gangs.by_uid(cluster, seen.uid)
@@ -175,6 +186,32 @@ class Intake:
         command = RecordMemberBind(name, pod.node, self._now())
         await self._desk.tell(cluster, entry.gang_id, command, cause.step("bind", name))
 
+    async def _lose(self, cluster: ClusterId, pod: ObjectKey, cause: Cause) -> None:
+        name = f"{pod.namespace}/{pod.name}"
+        for gang_id in self._gangs.with_member(cluster, name):
+            await self._desk.tell(cluster, gang_id, RecordMemberLoss(name, self._now()), cause.step("unbind", name))
+
+    async def _compare(self, cluster: ClusterId, key: ObjectKey, cause: Cause) -> None:
+        """A template that was edited after it was accepted is noted by the gangs that were planned with it (T3)."""
+        shown = self._clusters.part(cluster, key)
+        if shown is None:
+            return
+        for entry in list(self._gangs.open(cluster)):
+            held = entry.gang.saga.spec
+            if held.namespace != key.namespace or isinstance(entry.gang, Received):
+                continue
+            accepted = self._specs.with_objects(held.objects_json, self._lookup(cluster), held.namespace)
+            if accepted(key) in {None, shown}:
+                continue
+            try:
+                now = self._specs.read(held.request_json, held.uid, _instead(accepted, key, shown))
+            except Invalid as error:
+                log.warning("edited template cannot be read", gang=entry.gang_id, object=str(key), reason=str(error))
+                continue
+            if now.content_hash != held.content_hash:
+                drift = RecordDrift(key.kind, key.name, now.content_hash, self._now())
+                await self._desk.tell(cluster, entry.gang_id, drift, cause.step("drift", entry.gang_id))
+
     def _lookup(self, cluster: ClusterId) -> Lookup:
         return lambda key: self._clusters.part(cluster, key)
 
@@ -186,3 +223,7 @@ class Intake:
 
     def _is_ours(self, class_name: str) -> bool:
         return any(fnmatchcase(class_name, pattern) for pattern in self._classes)
+
+
+def _instead(lookup: Lookup, key: ObjectKey, json: bytes) -> Lookup:
+    return lambda wanted: json if wanted == key else lookup(wanted)

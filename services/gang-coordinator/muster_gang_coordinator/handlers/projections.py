@@ -59,6 +59,7 @@ class GangsView:
         self._touched: dict[tuple[ClusterId, GangId], _Touched] = {}
         self._by_node: dict[tuple[ClusterId, NodeName], set[GangId]] = {}
         self._by_pool: dict[tuple[ClusterId, str, str], set[GangId]] = {}
+        self._by_pod: dict[tuple[ClusterId, str], set[GangId]] = {}
 
     def apply(self, cluster: ClusterId, gang_id: GangId, events: Iterable[Event], time: datetime) -> list[Step]:
         """Take one batch in; what it did, event by event."""
@@ -119,6 +120,10 @@ class GangsView:
         """Offered gangs with a device of a pool, by id."""
         return sorted(self._by_pool.get((cluster, driver, pool), ()))
 
+    def with_member(self, cluster: ClusterId, pod: str) -> list[GangId]:
+        """Open gangs that count a pod (`namespace/name`) as bound, by id."""
+        return sorted(self._by_pod.get((cluster, pod), ()))
+
     def siblings(self, cluster: ClusterId, workload_key: str) -> tuple[Sibling, ...]:
         """Open gangs of the same workload."""
         if not workload_key:
@@ -153,6 +158,8 @@ class GangsView:
             del self._touched[key]
         for node in before.nodes ^ after.nodes:
             _move(self._by_node, (entry.cluster, node), entry.gang_id, node in after.nodes)
+        for pod in before.pods ^ after.pods:
+            _move(self._by_pod, (entry.cluster, pod), entry.gang_id, pod in after.pods)
         for driver, pool in before.pools ^ after.pools:
             _move(self._by_pool, (entry.cluster, driver, pool), entry.gang_id, (driver, pool) in after.pools)
 
@@ -164,8 +171,10 @@ class _Touched:
     orders: tuple[Order, ...] = ()
     plan: Plan | None = None
     placements: tuple[Placement, ...] = ()
+    bound: tuple[tuple[str, NodeName], ...] = ()
     nodes: frozenset[NodeName] = frozenset()
     pools: frozenset[tuple[str, str]] = frozenset()
+    pods: frozenset[str] = frozenset()
 
 
 _NOTHING = _Touched()
@@ -174,7 +183,8 @@ K = TypeVar("K")
 
 def _touched(gang: Known, before: _Touched) -> _Touched:
     saga, placements = gang.saga, gang.placements if isinstance(gang, Ready) else ()
-    if saga.orders is before.orders and saga.plan is before.plan and placements is before.placements:
+    same = saga.orders is before.orders and saga.plan is before.plan and saga.bound is before.bound
+    if same and placements is before.placements:
         return before
     ordered = frozenset(node for order in saga.orders for node in order.known)
     planned = frozenset[NodeName]() if saga.plan is None else saga.plan.existing_nodes
@@ -183,8 +193,10 @@ def _touched(gang: Known, before: _Touched) -> _Touched:
         saga.orders,
         saga.plan,
         placements,
+        saga.bound,
         ordered | planned | existing_nodes(placements),
         frozenset((device.driver, device.pool) for device in results),
+        frozenset(pod for pod, _ in saga.bound),
     )
 
 

@@ -55,7 +55,8 @@ def _seen(key: ObjectKey, uid: str, data: bytes, cluster: ClusterId) -> Seen:
             leaving = bool(at(obj, "metadata", "deletionTimestamp"))
             return RequestSeen(key, uid or uid_without_one(cluster, key), class_name, status, data, leaving)
         case "Pod":
-            return PodSeen(key, consumed_request(obj), NodeName(text(at(obj, "spec", "nodeName"))))
+            failed = text(at(obj, "status", "phase")) == "Failed"  # evicted, or ended badly: another one follows it
+            return PodSeen(key, consumed_request(obj), NodeName("" if failed else text(at(obj, "spec", "nodeName"))))
         case _:
             return _node(key, obj)
 
