@@ -54,6 +54,7 @@ from muster_gang_coordinator.handlers.replay import replay as fold
 from muster_gang_coordinator.handlers.retries import RetryRounds
 from muster_gang_coordinator.handlers.status_writer import StatusWriter
 from muster_gang_coordinator.handlers.trust import TrustView
+from muster_gang_coordinator.handlers.turns import Turns
 from muster_gang_coordinator.ports import ClusterWrites
 from muster_gang_coordinator.settings import Settings, SourceKind
 from muster_gang_coordinator.wire.events import GangWire, from_wire
@@ -169,7 +170,8 @@ async def assemble(
     )
     await desk.load(clusters)
     gangs, view, trust = GangsView(), ClusterView(), TrustView()
-    rounds = RetryRounds(desk, gangs, clusters, clock, settle_seconds=settings.retry_settle)
+    turns = Turns(desk, gangs, policy, clock.now)
+    rounds = RetryRounds(desk, turns, clusters, clock, settle_seconds=settings.retry_settle)
     statuses = StatusWriter(gangs, view, writes, writes)
     followers = (rounds.saw, statuses.saw, *([] if holds is None else [holds.saw]))
     own = _projector(store, codec, GangsModel(gangs, followers), STREAM, clock, clusters)
@@ -185,11 +187,13 @@ async def assemble(
         for projector in (own, observed, inventory):
             await projector.wait_ready()
 
-    intake = Intake(desk, gangs, view, JsonSpecs(settings.booking), settings.provisioning_classes, clock.now, level)
+    intake = Intake(
+        desk, gangs, view, turns, JsonSpecs(settings.booking), settings.provisioning_classes, clock.now, level
+    )
     reactions = Reactions(
         store, codec, gangs, intake, writes, trust, policy, clock.now, lambda n: own.wait_for(n, _LEVEL_WAIT)
     )
-    commands = CommandsConsumer(codec, desk, view, clock.now)
+    commands = CommandsConsumer(codec, desk, view, turns, clock.now)
     settling = Settling(view, intake, clusters, caught_up)
     matcher = MatcherClient(_matcher_address(settings), settings_client_tls(settings))
     runtime.stack.push_async_callback(matcher.close)

@@ -57,6 +57,11 @@ class Settings(KubeSettings, ClusterDirSettings):
     retry_after: float = Field(
         default=300.0, gt=0, description="when a waiting gang tries again though nothing has changed"
     )
+    patience: float = Field(
+        default=300.0,
+        ge=0,
+        description="how long bookings of others may keep a gang waiting before all behind it wait for it",
+    )
     unready_grace: float = Field(
         default=120.0, gt=0, description="how long a node with members may be NotReady before it is given up"
     )
@@ -118,6 +123,7 @@ class Settings(KubeSettings, ClusterDirSettings):
             device_deadline=timedelta(seconds=self.device_deadline),
             request_lifetime=timedelta(seconds=self.request_lifetime),
             retry_after=timedelta(seconds=self.retry_after),
+            patience=timedelta(seconds=self.patience),
             unready_grace=timedelta(seconds=self.unready_grace),
             successor_hold=timedelta(seconds=self.successor_hold),
             max_setbacks=self.max_setbacks,

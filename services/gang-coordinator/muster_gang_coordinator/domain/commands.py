@@ -35,12 +35,16 @@ class Timer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RequestGang:
-    """Asks for the gang; again with the missing objects when they came, or by another attempt of the same workload."""
+    """Asks for the gang; again with the missing objects when they came, or by another attempt of the same workload.
+
+    `ahead`: the gang that has the floor and is planned before this one.
+    """
 
     gang_id: GangId
     spec: GangSpec
     request_id: str
     now: datetime
+    ahead: GangId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +216,13 @@ class RecordBookingRelease:
 
 @dataclass(frozen=True, slots=True)
 class WakeGang:
-    """A timer of `attempt` fired. `ready`: nodes of its orders that the cluster shows as Ready."""
+    """A timer of `attempt` fired. `ready`: nodes of its orders that the cluster shows as Ready. `ahead`: as above."""
 
     attempt: int
     timer: Timer
     now: datetime
     ready: frozenset[tuple[OrderId, NodeName]] = frozenset()
+    ahead: GangId | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,7 +107,7 @@ def _step(gang: Known, event: Event) -> Gang:
             return Planning(after, e.cause)
         case Planning(), GangPlanBooked(attempt, plan):
             return Booked(replace(saga, answered=attempt, booked=True, plan=plan))
-        case Planning(), GangWaits(attempt, kind, reasons):
+        case ((Received() | Planning() | Waiting()), GangWaits(attempt, kind, reasons)):
             return Waiting(replace(saga, answered=attempt), kind, reasons)
         case ((Booked() | Ordered() | Arriving()), NodesOrdered() as e):
             orders = (*saga.orders, *(open_order(o, e.attempt) for o in e.orders))

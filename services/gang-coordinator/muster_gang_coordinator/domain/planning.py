@@ -29,6 +29,7 @@ from muster_gang_coordinator.domain.events import (
 )
 from muster_gang_coordinator.domain.evolve import fold
 from muster_gang_coordinator.domain.facts import member_facts, order_facts
+from muster_gang_coordinator.domain.fairness import comes_after
 from muster_gang_coordinator.domain.giving_back import end_gang
 from muster_gang_coordinator.domain.plans import GroupOrder, NoPlanKind, Reason
 from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
@@ -46,7 +47,7 @@ def decide_request(command: RequestGang) -> list[Event]:
         return [requested, GangEnded(EndState.FAILED, command.spec.defects, command.now)]
     if command.spec.missing:
         return [requested]
-    return [requested, _first_attempt(command.now)]
+    return [requested, _first(command)]
 
 
 def decide_received(policy: SagaPolicy, command: Command, gang: Received) -> list[Event]:
@@ -56,8 +57,8 @@ def decide_received(policy: SagaPolicy, command: Command, gang: Received) -> lis
         case RequestGang(spec=spec, now=now) if spec.uid == saga.spec.uid and spec.defects:
             requested = GangRequested(saga.gang_id, spec, saga.request_id, saga.request_time)
             return [requested, GangEnded(EndState.FAILED, spec.defects, now)]
-        case RequestGang(spec=spec, now=now) if spec.uid == saga.spec.uid and not spec.missing:
-            return [GangRequested(saga.gang_id, spec, saga.request_id, saga.request_time), _first_attempt(now)]
+        case RequestGang(spec=spec) if spec.uid == saga.spec.uid and not spec.missing:
+            return [GangRequested(saga.gang_id, spec, saga.request_id, saga.request_time), _first(command)]
         case RequestGang(spec=spec) if spec.uid == saga.spec.uid and spec.missing != saga.spec.missing:
             return [GangRequested(saga.gang_id, spec, saga.request_id, saga.request_time)]
         case WakeGang(timer=Timer.TEMPLATES, now=now) if now >= saga.request_time + policy.template_wait:
@@ -94,6 +95,9 @@ def decide_waiting(command: Command, gang: Waiting) -> list[Event]:
     match command:
         case RetryGang(cause, now):
             return [_next_attempt(saga, cause, now)]
+        case WakeGang(attempt, Timer.RETRY, now, ahead=ahead) if attempt == saga.attempt and ahead is not None:
+            kept = [r for r in gang.reasons if r.code != comes_after(ahead).code]
+            return [GangWaits(attempt, gang.kind, (*kept, comes_after(ahead)), now)]
         case WakeGang(attempt, Timer.RETRY, now) if attempt == saga.attempt:
             return [_next_attempt(saga, "a while has passed since the last try", now)]
         case _:
@@ -157,8 +161,10 @@ def _refused(saga: Saga, why: tuple[Reason, ...], now: datetime) -> list[Event]:
     return end_gang(replace(saga, answered=saga.attempt), EndState.FAILED, why, now)
 
 
-def _first_attempt(now: datetime) -> PlanningStarted:
-    return PlanningStarted(1, (), (), "the request", now)
+def _first(command: RequestGang) -> PlanningStarted | GangWaits:
+    if command.ahead is not None:
+        return GangWaits(0, NoPlanKind.NOT_NOW, (comes_after(command.ahead),), command.now)
+    return PlanningStarted(1, (), (), "the request", command.now)
 
 
 def _next_attempt(saga: Saga, cause: str, now: datetime) -> PlanningStarted:

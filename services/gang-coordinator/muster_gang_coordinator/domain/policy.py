@@ -23,6 +23,8 @@ class SagaPolicy:
     device_deadline: timedelta = timedelta(minutes=30)
     request_lifetime: timedelta = timedelta(days=7)
     retry_after: timedelta = timedelta(minutes=5)
+    # How long bookings of others may keep a gang waiting before it is planned ahead of all that come behind it.
+    patience: timedelta = timedelta(minutes=5)
     # How long a node with members may be NotReady before it counts as gone.
     unready_grace: timedelta = timedelta(minutes=2)
     # How long what has arrived for a deleted request is held for the workload's next attempt.

@@ -11,6 +11,7 @@ from muster_gang_coordinator.domain.events import (
     GangEnded,
     GangReadied,
     GangRequested,
+    GangWaits,
     HoldStarted,
     PlanningStarted,
 )
@@ -74,6 +75,8 @@ def evolve_status(status: RequestStatus, event: Event, gang: Known) -> RequestSt
             return EMPTY  # the request is gone; the next attempt begins anew
         case PlanningStarted(start_time=time) if not status.true("Accepted"):
             return _accept(status, Condition("Provisioned", False, "Planning", progress(gang), time))
+        case GangWaits(wait_time=time) if not status.true("Accepted"):
+            return _accept(status, Condition("Provisioned", False, "CapacityIsNotFound", progress(gang), time))
         case GangReadied(details=details, ready_time=time):
             provisioned = Condition("Provisioned", True, "CapacityIsProvisioned", "Capacity is ready and held", time)
             return replace(_set(status, provisioned), details=details)

@@ -27,12 +27,14 @@ from muster_gang_coordinator.domain.commands import (
     RecordNoPlan,
     RecordPoolChange,
     RequestGang,
+    Timer,
     WakeGang,
 )
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import Desk
 from muster_gang_coordinator.handlers.projections import GangsView
 from muster_gang_coordinator.handlers.trust import TrustView
+from muster_gang_coordinator.handlers.turns import Turns
 from muster_gang_coordinator.wire.commands import from_timer
 from muster_gang_coordinator.wire.facts import Fact
 from muster_gang_coordinator.wire.plans import from_time
@@ -112,10 +114,13 @@ class FactsConsumer:
 class CommandsConsumer:
     """Commands to gangs, and fired timers."""
 
-    def __init__(self, codec: Codec, desk: Desk, clusters: ClusterView, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, codec: Codec, desk: Desk, clusters: ClusterView, turns: Turns, now: Callable[[], datetime]
+    ) -> None:
         self._codec = codec
         self._desk = desk
         self._clusters = clusters
+        self._turns = turns
         self._now = now
 
     async def handle(self, delivery: Delivery) -> None:
@@ -134,7 +139,9 @@ class CommandsConsumer:
         match message:
             case gangs_pb2.RequestGang() as m:
                 gang_id = GangId(m.gang_id)
-                return gang_id, RequestGang(gang_id, from_spec(m.spec), m.request_id, self._now())
+                spec = from_spec(m.spec)
+                ahead = self._turns.ahead_of(cluster, gang_id, spec.priority)
+                return gang_id, RequestGang(gang_id, spec, m.request_id, self._now(), ahead)
             case gangs_pb2.CancelGang() as m:
                 return GangId(m.gang_id), CancelGang(m.cause or "somebody asked for it", self._now())
             case gangs_pb2.WakeGang() as m:
@@ -142,6 +149,8 @@ class CommandsConsumer:
                 now = max(self._now(), from_time(m.due_time))
                 gang_id = GangId(m.gang_id)
                 ready = self._clusters.ready_nodes(cluster, gang_id)
-                return gang_id, WakeGang(m.attempt, from_timer(m.timer), now, ready)
+                timer = from_timer(m.timer)
+                ahead = self._turns.ahead_of(cluster, gang_id, 0) if timer is Timer.RETRY else None
+                return gang_id, WakeGang(m.attempt, timer, now, ready, ahead)
             case _:
                 raise PermanentError("FOREIGN_COMMAND", f"{message.DESCRIPTOR.full_name} is no command to a gang")

@@ -22,6 +22,7 @@ from muster_gang_coordinator.domain.states import Received
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import Desk
 from muster_gang_coordinator.handlers.projections import GangEntry, GangsView
+from muster_gang_coordinator.handlers.turns import Turns
 from muster_gang_coordinator.ports import Lookup, Specs
 from muster_servicekit.errors import DomainError, Invalid
 from muster_types import ClusterId, GangId, ObjectKey
@@ -46,6 +47,7 @@ class Intake:
         desk: Desk,
         gangs: GangsView,
         clusters: ClusterView,
+        turns: Turns,
         specs: Specs,
         classes: tuple[str, ...],
         now: Callable[[], datetime],
@@ -55,6 +57,7 @@ class Intake:
         self._desk = desk
         self._gangs = gangs
         self._clusters = clusters
+        self._turns = turns
         self._specs = specs
         self._classes = classes
         self._now = now
@@ -159,7 +162,8 @@ class Intake:
         return await self._hand_in(cluster, choice, spec, request_id, cause)
 
     async def _hand_in(self, cluster: ClusterId, plan: Choice, spec: GangSpec, request_id: str, cause: Cause) -> Taken:
-        command = RequestGang(plan.gang_id, spec, request_id, self._now())
+        ahead = self._turns.ahead_of(cluster, plan.gang_id, spec.priority)
+        command = RequestGang(plan.gang_id, spec, request_id, self._now(), ahead)
         outcome = await self._desk.tell(cluster, plan.gang_id, command, cause.step("request"))
         for older in plan.superseded:
             why = f"superseded by {spec.namespace}/{spec.name}, which asks for something else for the same workload"
@@ -178,7 +182,8 @@ class Intake:
         except Invalid as error:
             log.error("request cannot be read", gang=entry.gang_id, reason=str(error))
             return
-        command = RequestGang(entry.gang_id, spec, gang.saga.request_id, self._now())
+        ahead = self._turns.ahead_of(cluster, entry.gang_id, spec.priority)
+        command = RequestGang(entry.gang_id, spec, gang.saga.request_id, self._now(), ahead)
         await self._desk.tell(cluster, entry.gang_id, command, cause.step("complete"))
 
     async def _bind(self, cluster: ClusterId, entry: GangEntry, pod: PodSeen, cause: Cause) -> None:
