@@ -141,7 +141,7 @@ async def held(tmp_path: Path) -> AsyncIterator[Held]:
         yield Held(api, client)
 
 
-async def test_what_is_booked_is_held_until_the_last_pod_is_bound(held: Held) -> None:
+async def test_t43_f5_what_is_booked_is_held_until_the_last_pod_is_bound(held: Held) -> None:
     async with held.life():
         held.story.requested(objects_json=(TOLERANT,), pod_count=2)
         await held.settled()

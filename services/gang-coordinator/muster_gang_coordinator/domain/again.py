@@ -29,9 +29,12 @@ def replan(
 
 
 def groups_that_failed(saga: Saga) -> frozenset[NodeGroupName]:
-    """Groups of this attempt that ran short; one that only lost nodes is left out when it lost some before (F22)."""
+    """Groups of this attempt that ran short; one that only lost nodes is left out when it lost some before
+    (F22), or when they were of another product than promised (T24)."""
     short = [o for o in saga.current if not o.full]
-    return frozenset(o.node_group for o in short if o.state is OrderState.SHORT or _lost_before(saga, o))
+    return frozenset(
+        o.node_group for o in short if o.state is OrderState.SHORT or o.mismatched & o.lost or _lost_before(saga, o)
+    )
 
 
 def why_short(saga: Saga) -> tuple[Reason, ...]:

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from muster_gang_coordinator.domain.again import groups_that_failed, replan, why_short
-from muster_gang_coordinator.domain.commands import Command, Timer, WakeGang
-from muster_gang_coordinator.domain.events import Event, ShortfallRecorded, VerificationStarted
+from muster_gang_coordinator.domain.commands import Command, RecordArrival, Timer, WakeGang
+from muster_gang_coordinator.domain.events import Event, NodeLossRecorded, ShortfallRecorded, VerificationStarted
 from muster_gang_coordinator.domain.evolve import fold
 from muster_gang_coordinator.domain.facts import loss_of_used_node, member_facts, order_facts
 from muster_gang_coordinator.domain.orders import Order
@@ -12,6 +12,7 @@ from muster_gang_coordinator.domain.planning import order_nodes
 from muster_gang_coordinator.domain.plans import GroupOrder, Reason, ShortfallClass
 from muster_gang_coordinator.domain.policy import SagaPolicy
 from muster_gang_coordinator.domain.saga import Saga
+from muster_gang_coordinator.domain.shapes import other_product
 from muster_gang_coordinator.domain.states import Arriving, InProgress, Ordered
 from muster_gang_coordinator.domain.trust import ALL_TRUSTED
 from muster_gang_coordinator.domain.watching import member_losses, readiness_facts
@@ -35,6 +36,8 @@ def decide_arriving(policy: SagaPolicy, command: Command, gang: InProgress) -> l
                 *member_losses(command, saga),
                 *readiness_facts(policy, command, saga, used | {a.node for o in saga.current for a in o.present}),
             ]
+    if isinstance(command, RecordArrival) and noted and (product := other_product(command.mismatches)):
+        noted.append(NodeLossRecorded(command.node.node, command.node.order_id, command.now, product))
     after = fold(gang, noted)
     if not noted or not isinstance(after, Ordered | Arriving):
         return noted

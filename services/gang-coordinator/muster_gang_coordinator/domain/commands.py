@@ -190,11 +190,12 @@ class RecordDrift:
 
 @dataclass(frozen=True, slots=True)
 class RecordMemberBind:
-    """A pod that consumes the request was bound to a node."""
+    """A pod that consumes the request was bound to a node. `ungrouped`: without the scheduling group of its template."""
 
     pod: str
     node: NodeName
     now: datetime
+    ungrouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

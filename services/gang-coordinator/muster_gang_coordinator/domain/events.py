@@ -221,10 +221,11 @@ class GangReadied:
 
 @dataclass(frozen=True, slots=True)
 class MemberBindRecorded:
-    """A member runs."""
+    """A member runs. `ungrouped`: its template names a scheduling group and the pod has none (T38)."""
 
     pod: str
     node: NodeName
+    ungrouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

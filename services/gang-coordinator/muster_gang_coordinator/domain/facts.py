@@ -48,8 +48,8 @@ def order_facts(command: Command, saga: Saga) -> list[Event]:
 def member_facts(command: Command, saga: Saga) -> list[Event]:
     """A pod that was not known to be bound."""
     match command:
-        case RecordMemberBind(pod, node) if pod not in dict(saga.bound) and node not in saga.gone:
-            return [MemberBindRecorded(pod, node)]
+        case RecordMemberBind(pod, node, _, ungrouped) if pod not in dict(saga.bound) and node not in saga.gone:
+            return [MemberBindRecorded(pod, node, ungrouped)]
         case _:
             return []
 

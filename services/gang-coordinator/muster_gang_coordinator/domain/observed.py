@@ -29,11 +29,13 @@ class PartSeen:
 
 @dataclass(frozen=True, slots=True)
 class PodSeen:
-    """A pod; `request` is the ProvisioningRequest that it consumes, `node` where it is bound, each may be empty."""
+    """A pod; `request` is the ProvisioningRequest that it consumes, `node` where it is bound, each may be empty.
+    `grouped`: it names a scheduling group."""
 
     key: ObjectKey
     request: str
     node: NodeName
+    grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

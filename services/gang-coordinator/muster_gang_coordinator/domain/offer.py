@@ -28,6 +28,8 @@ from muster_gang_coordinator.domain.states import Ready, Verifying
 from muster_gang_coordinator.domain.watching import loss_of, member_losses, pool_facts, readiness_facts
 from muster_types import NodeGroupName, NodeName
 
+_SCATTERED = frozenset({"DOMAIN", "SLICES"})
+
 
 def decide_verifying(policy: SagaPolicy, command: Command, gang: Verifying) -> list[Event]:
     """Offers what is confirmed; what is broken or lost leads to the next attempt."""
@@ -48,7 +50,7 @@ def decide_verifying(policy: SagaPolicy, command: Command, gang: Verifying) -> l
             )
             return [ready, GangConsumed(now)] if _complete(saga) else [ready]
         case RecordBreak(attempt, reasons, now) if attempt == saga.attempt:
-            return replan(policy, saga, suspects(saga), reasons, now)
+            return replan(policy, saga, suspects(saga, reasons), reasons, now)
         case _:
             known = saga.plan.existing_nodes if saga.plan else frozenset()
             noted = [
@@ -98,8 +100,15 @@ def decide_ready(policy: SagaPolicy, command: Command, gang: Ready) -> list[Even
             return noted
 
 
-def suspects(saga: Saga) -> frozenset[NodeGroupName]:
-    """Groups to leave out after a failed verification: whose nodes differ from their template, else all new ones."""
+def suspects(saga: Saga, reasons: tuple[Reason, ...] = ()) -> frozenset[NodeGroupName]:
+    """Groups to leave out after a failed verification: whose nodes differ from their template, else all new ones.
+
+    Nodes that are sound and only lie in several domains are no fault of their group the first time: the difference is
+    ordered in one of them, if that can be planned (F16, T25).
+    """
+    scattered = bool(reasons) and all(each.code in _SCATTERED for each in reasons)
+    if scattered and not any(o.attempt < saga.attempt for o in saga.orders):
+        return frozenset()
     odd = frozenset(o.node_group for o in saga.current if o.mismatched - o.lost)
     return odd or frozenset(o.node_group for o in saga.current)
 

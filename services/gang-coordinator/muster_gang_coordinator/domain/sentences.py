@@ -89,8 +89,9 @@ def sentence(event: Event) -> str:
         case GangReadied(_, placements, _, ready_time, deadline):
             nodes = _list(sorted(existing_nodes(placements)))
             return f"ready on {nodes}: offered for {_duration(deadline - ready_time)}"
-        case MemberBindRecorded(pod, node):
-            return f"pod {pod} is bound to {node}"
+        case MemberBindRecorded(pod, node, ungrouped):
+            odd = "; it lacks the scheduling group of its template, so the cluster does not enforce the gang"
+            return f"pod {pod} is bound to {node}{odd if ungrouped else ''}"
         case GangConsumed():
             return "every member is bound: consumed"
         case CompensationStarted(end_state, reasons, order_ids, booking_held):

@@ -188,7 +188,8 @@ class Intake:
 
     async def _bind(self, cluster: ClusterId, entry: GangEntry, pod: PodSeen, cause: Cause) -> None:
         name = f"{pod.key.namespace}/{pod.key.name}"
-        command = RecordMemberBind(name, pod.node, self._now())
+        ungrouped = not pod.grouped and self._specs.groups_pods(entry.gang.saga.spec.objects_json)
+        command = RecordMemberBind(name, pod.node, self._now(), ungrouped)
         await self._desk.tell(cluster, entry.gang_id, command, cause.step("bind", name))
 
     async def _lose(self, cluster: ClusterId, pod: ObjectKey, cause: Cause) -> None:

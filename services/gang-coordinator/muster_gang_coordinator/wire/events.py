@@ -104,8 +104,8 @@ def to_wire(event: domain.Event) -> Message:
                 ready_time=to_time(time),
                 booking_deadline=to_time(deadline),
             )
-        case domain.MemberBindRecorded(pod, node):
-            return pb.MemberBindRecorded(pod=pod, node=node)
+        case domain.MemberBindRecorded(pod, node, ungrouped):
+            return pb.MemberBindRecorded(pod=pod, node=node, ungrouped=ungrouped)
         case domain.GangConsumed(time):
             return pb.GangConsumed(consume_time=to_time(time))
         case domain.CompensationStarted(end_state, reasons, order_ids, booking_held, time):
@@ -189,7 +189,7 @@ def _from_later(message: Message) -> domain.Event:
                 from_time(m.booking_deadline),
             )
         case pb.MemberBindRecorded() as m:
-            return domain.MemberBindRecorded(m.pod, NodeName(m.node))
+            return domain.MemberBindRecorded(m.pod, NodeName(m.node), m.ungrouped)
         case pb.GangConsumed() as m:
             return domain.GangConsumed(from_time(m.consume_time))
         case pb.CompensationStarted() as m:

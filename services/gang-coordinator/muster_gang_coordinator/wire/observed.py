@@ -15,7 +15,7 @@ from muster_gang_coordinator.domain.observed import (
     RequestSeen,
     Seen,
 )
-from muster_gang_coordinator.wire.manifests import Json, Unreadable, consumed_request, read_json
+from muster_gang_coordinator.wire.manifests import Json, Unreadable, consumed_request, is_grouped, read_json
 from muster_gang_coordinator.wire.statuses import from_status
 from muster_kube.parts import at, mapping, sequence, text
 from muster_types import ClusterId, GangId, NodeName, ObjectKey, OrderId
@@ -56,7 +56,12 @@ def _seen(key: ObjectKey, uid: str, data: bytes, cluster: ClusterId) -> Seen:
             return RequestSeen(key, uid or uid_without_one(cluster, key), class_name, status, data, leaving)
         case "Pod":
             failed = text(at(obj, "status", "phase")) == "Failed"  # evicted, or ended badly: another one follows it
-            return PodSeen(key, consumed_request(obj), NodeName("" if failed else text(at(obj, "spec", "nodeName"))))
+            return PodSeen(
+                key,
+                consumed_request(obj),
+                NodeName("" if failed else text(at(obj, "spec", "nodeName"))),
+                is_grouped(obj),
+            )
         case _:
             return _node(key, obj)
 

@@ -209,3 +209,31 @@ def test_a_check_without_a_change_gives_the_same_places() -> None:
     assert judged.outcome == booking.members
     assert all(isinstance(m.target, ExistingNode) for m in booking.members)
     assert replace(booking, members=judged.outcome) == booking
+
+
+def test_t23_a_node_with_a_device_less_than_promised_serves_a_plan_that_needs_no_more() -> None:
+    wish = Wish("team", "job", a_request("job", "w", 1), (a_pod(rack=False), a_claim_template("job-gpus", 3)))
+    groups = [a_group("h100", devices=4)]
+    planned = plan_gang(seen(a_fleet(groups=groups)), BookingAsked(GANG, 1, wish, (), (), 0), {}, CHEAPEST)
+    assert isinstance(planned.outcome, BookedPlan)
+    booking = Booking(1, planned.outcome, planned.outcome.members, confirmed=False, demand=demand_of(()))
+    arrived: list[Json] = [a_class(), a_node("new-1"), a_slice("new-1", 3), *groups]
+    asked = ConfirmationAsked(GANG, 1, (Arrived(NodeName("new-1"), NodeGroupName("h100"), 0),), 0)
+    judged = judge(seen(arrived), asked, booking, wish, holding(booking, arrived, wish))
+    assert isinstance(judged.outcome, tuple), judged.outcome
+
+
+def test_t49_a_device_that_arrives_with_a_taint_nobody_tolerates_does_not_count_c7() -> None:
+    wish = Wish("team", "job", a_request("job", "w", 1), (a_pod(rack=False), a_claim_template("job-gpus", 4)))
+    groups = [a_group("h100", devices=4)]
+    planned = plan_gang(seen(a_fleet(groups=groups)), BookingAsked(GANG, 1, wish, (), (), 0), {}, CHEAPEST)
+    assert isinstance(planned.outcome, BookedPlan)
+    booking = Booking(1, planned.outcome, planned.outcome.members, confirmed=False, demand=demand_of(()))
+    tainted = a_slice("new-1", 4)
+    spec = tainted["spec"]
+    assert isinstance(spec, dict)
+    spec["devices"][0]["taints"] = [{"key": "gpu.example.com/unhealthy", "value": "xid", "effect": "NoSchedule"}]
+    arrived: list[Json] = [a_class(), a_node("new-1"), tainted, *groups]
+    asked = ConfirmationAsked(GANG, 1, (Arrived(NodeName("new-1"), NodeGroupName("h100"), 0),), 0)
+    judged = judge(seen(arrived), asked, booking, wish, holding(booking, arrived, wish))
+    assert not isinstance(judged.outcome, tuple)

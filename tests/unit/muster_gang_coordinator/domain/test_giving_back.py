@@ -208,7 +208,7 @@ def test_a_booking_that_the_ledger_makes_for_an_ended_gang_is_an_orphan() -> Non
     assert story.released() == [BookingReleaseRecorded()]
 
 
-def test_a_node_that_arrives_while_its_order_goes_back_must_be_among_what_went() -> None:
+def test_f26_a_node_that_arrives_while_its_order_goes_back_must_be_among_what_went() -> None:
     story = ordered()
     story.tell(STOP)
     assert story.tell(RecordArrival(a_node("x0"), (), NOON)) == [NodeArrivalRecorded(a_node("x0"), (), NOON)]

@@ -8,6 +8,7 @@ from muster_gang_coordinator.domain.commands import (
     RecordArrival,
     RecordBreak,
     RecordConfirmation,
+    RecordMemberBind,
     RecordMemberLoss,
     RecordNodeLoss,
     RecordNodeReady,
@@ -33,6 +34,7 @@ from muster_gang_coordinator.domain.outgoing import BookGang, ConfirmGang, WakeA
 from muster_gang_coordinator.domain.plans import NoPlanKind, Pin, PinKind, Survival, UnplacedMember
 from muster_gang_coordinator.domain.progress import progress
 from muster_gang_coordinator.domain.react import react
+from muster_gang_coordinator.domain.sentences import sentence
 from muster_gang_coordinator.domain.states import Compensating, Consumed, Planning, Ready, Verifying
 from muster_types import NodeName, PodSetName
 from unit.muster_gang_coordinator.builders import (
@@ -59,7 +61,7 @@ def a_ready_gang(pods: int = 2) -> Story:
     return a_verified_gang(pods).confirmed("n1", "x0")
 
 
-def test_a_confirmed_gang_is_offered_with_its_details_and_the_booking_clock_starts_with_the_offer() -> None:
+def test_f18_a_confirmed_gang_is_offered_with_its_details_and_the_booking_clock_starts_with_the_offer() -> None:
     story = a_verified_gang().at(20).confirmed("n1", "x0")
     ready = story.history[-1]
     assert isinstance(ready, GangReadied)
@@ -73,7 +75,7 @@ def test_a_confirmed_gang_is_offered_with_its_details_and_the_booking_clock_star
     assert ready.placements == on("n1", "x0")
 
 
-def test_a_plan_that_kube_scheduler_could_spoil_is_offered_with_its_pins_on_the_nodes_that_came() -> None:
+def test_f20_a_plan_that_kube_scheduler_could_spoil_is_offered_with_its_pins_on_the_nodes_that_came() -> None:
     plan = a_plan((H100, 1), existing=("n1",))
     pins = tuple(Pin(PinKind.NODE, p.pod_set, p.index, p.target, "because") for p in plan.placements)
     story = Story().requested(pod_count=2).booked(replace(plan, pins=pins, survival=Survival.PINNED))
@@ -363,3 +365,36 @@ def test_a_node_lost_after_consumption_is_noted_and_changes_nothing() -> None:
         NodeLossRecorded(NodeName("x0"), story.known.saga.orders[0].id, NOON)
     ]
     assert isinstance(story.gang, Consumed)
+
+
+def test_t25_f16_nodes_in_two_domains_are_no_fault_of_their_group_the_first_time() -> None:
+    nodes = [f"x{i}" for i in range(8)]
+    story = Story().requested(pod_count=8).booked(a_plan((H100, 8))).filled("a1-1", *nodes)
+    story.arrived(*(a_node(name, ordinal=i) for i, name in enumerate(nodes)))
+    scattered = why("DOMAIN", "one domain of clique is required, the nodes are spread: x0 in c1, x4 in c2")
+    (planning,) = story.tell(RecordBreak(1, (scattered,), story.now))
+    assert isinstance(planning, PlanningStarted)
+    assert (planning.excluded_node_groups, len(planning.kept_nodes)) == ((), 8)
+    story.booked(a_plan((H100, 4), existing=tuple(nodes[:4])), attempt=2)
+    (surplus,) = [e for e in story.history if isinstance(e, SurplusReleased)]
+    assert surplus.orders[0].kept_nodes == tuple(map(NodeName, nodes[:4])), "the four of the other clique go back"
+    more = [f"y{i}" for i in range(4)]
+    story.filled("a2-1", *more).arrived(*(a_node(name, order="a2-1", ordinal=i) for i, name in enumerate(more)))
+    (again,) = story.tell(RecordBreak(2, (scattered,), story.now))
+    assert isinstance(again, PlanningStarted)
+    assert again.excluded_node_groups == (H100,), "the second time it is"
+
+
+def test_t25_when_the_difference_cannot_be_ordered_everything_goes_back() -> None:
+    story = Story().requested(pod_count=2).booked(a_plan((H100, 2))).filled("a1-1", "x0", "x1")
+    story.arrived(a_node("x0"), a_node("x1", ordinal=1))
+    story.tell(RecordBreak(1, (why("DOMAIN", "spread"),), story.now))
+    (started,) = story.refused(NoPlanKind.NOT_NOW, attempt=2)
+    assert isinstance(started, CompensationStarted)
+    assert started.end_state is EndState.FAILED
+
+
+def test_t38_a_pod_without_the_scheduling_group_of_its_template_is_told_in_the_history() -> None:
+    story = a_ready_gang()
+    (bound,) = story.tell(RecordMemberBind("ml/p0", NodeName("n1"), story.now, ungrouped=True))
+    assert "does not enforce the gang" in sentence(bound)

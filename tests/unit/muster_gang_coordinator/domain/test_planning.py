@@ -112,7 +112,7 @@ def test_a_request_with_a_defect_fails_at_once_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("kind", [NoPlanKind.NEVER, NoPlanKind.LIMIT])
-def test_t5_never_and_limit_end_the_gang_at_once_with_the_proof(kind: NoPlanKind) -> None:
+def test_t5_f3_never_and_limit_end_the_gang_at_once_with_the_proof(kind: NoPlanKind) -> None:
     given(DECIDER, REQUESTED, FIRST).when(RecordNoPlan(1, kind, (why(),), NOON)).then(
         GangEnded(EndState.FAILED, (no_plan(kind), why()), NOON)
     )

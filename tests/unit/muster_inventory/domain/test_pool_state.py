@@ -37,7 +37,7 @@ def test_a_pool_is_complete_when_all_its_slices_are_there_v2() -> None:
     assert whole.flaw is None
 
 
-def test_a_device_that_is_published_twice_makes_the_pool_invalid_v4() -> None:
+def test_t22_a_device_that_is_published_twice_makes_the_pool_invalid_v4() -> None:
     pool = judge_pool(ID, [a_slice("a", ["x"], count=2), a_slice("b", ["x"], count=2)])
     assert pool is not None
     assert (pool.state, pool.flaw and pool.flaw.code) == (PoolState.INVALID, "DUPLICATE_DEVICE")

@@ -647,17 +647,21 @@ class MemberBindRecorded(_message.Message):
 
     POD_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
+    UNGROUPED_FIELD_NUMBER: _builtins.int
     pod: _builtins.str
     node: _builtins.str
+    ungrouped: _builtins.bool
+    """Its template names a scheduling group and the pod has none: the cluster does not enforce the gang."""
     def __init__(
         self,
         *,
         pod: _builtins.str = ...,
         node: _builtins.str = ...,
+        ungrouped: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pod", b"pod"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pod", b"pod", "ungrouped", b"ungrouped"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
