@@ -190,7 +190,7 @@ class RecordDrift:
 
 @dataclass(frozen=True, slots=True)
 class RecordMemberBind:
-    """A pod that consumes the request was bound to a node. `ungrouped`: without the scheduling group of its template."""
+    """A pod that consumes the request was bound to a node. `ungrouped`: without its template's scheduling group."""
 
     pod: str
     node: NodeName

@@ -127,7 +127,7 @@ def _end(gang: Known, event: Event) -> Gang:
     saga = gang.saga
     match gang, event:
         case Ready(), GangConsumed():
-            return Consumed(saga, gang.placements, gang.details)
+            return Consumed(_abridged(saga), gang.placements, gang.details)
         case ((Consumed() | Compensating() | Ended()), CompensationStarted()):
             raise CorruptHistory(gang, event)
         case ((Ready() | Verifying() | Arriving()), HoldStarted(reasons, held, _, deadline)):
@@ -138,11 +138,16 @@ def _end(gang: Known, event: Event) -> Gang:
             orders = tuple(o.give_back() if o.id in order_ids else o for o in saga.orders)
             return Compensating(replace(saga, orders=orders, booked=booking_held), end_state, reasons)
         case Planning(), GangEnded(end_state, reasons):  # the refusal of the attempt in flight ends the gang
-            return Ended(replace(saga, answered=saga.attempt), end_state, reasons)
+            return Ended(_abridged(replace(saga, answered=saga.attempt)), end_state, reasons)
         case ((Received() | Waiting() | Held() | Compensating()), GangEnded(end_state, reasons)):
-            return Ended(saga, end_state, reasons)
+            return Ended(_abridged(saga), end_state, reasons)
         case _:
             raise CorruptHistory(gang, event)
+
+
+def _abridged(saga: Saga) -> Saga:
+    """An ended gang needs its objects no more, and there are many ended gangs."""
+    return replace(saga, spec=saga.spec.abridged)
 
 
 def _learn(gang: Known, event: Event) -> Gang:

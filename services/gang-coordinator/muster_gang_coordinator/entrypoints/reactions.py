@@ -68,6 +68,8 @@ class Reactions:
                 await self._intake.bind_members(cluster, entry, cause)
 
     async def _send(self, cluster: ClusterId, wanted: list[domain.Outgoing], cause: Cause) -> None:
+        # A gang that has ended meanwhile wants no plan: it has let go of its objects, and the ledger of the gang.
+        wanted = [item for item in wanted if not isinstance(item, domain.BookGang) or item.spec.request_json]
         seen = 0
         if any(isinstance(item, domain.BookGang | domain.ConfirmGang) for item in wanted):
             # What made us ask is in the stream by now, so the matcher must look at least that far.
