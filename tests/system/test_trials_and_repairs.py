@@ -31,9 +31,8 @@ def other_numa_layout(groups: str) -> str:
     """Nobody answers for h100-b, and its first order brings six GPUs on one side and two on the other."""
     head, _, tail = groups.partition("  name: h100-b\n")
     _, _, spec = tail.partition("spec:")
-    wrong = "".join(
-        f"        - {{device: gpu-{n}, attribute: resource.kubernetes.io/numaNode, value: {n // 6}}}\n" for n in range(8)
-    )
+    numa = "resource.kubernetes.io/numaNode"
+    wrong = "".join(f"        - {{device: gpu-{n}, attribute: {numa}, value: {n // 6}}}\n" for n in range(8))
     script = f"    script:\n    - order: 1\n      wrongShape:\n        set:\n{wrong}"
     spec = spec.replace("    type: simulated\n", f"    type: simulated\n{script}", 1)
     return f"{head}  name: h100-b\nspec:{spec}"

@@ -18,6 +18,7 @@ from muster_gang_coordinator.domain.plans import (
     ExistingNode,
     GroupOrder,
     NewNode,
+    NoPlanKind,
     Placement,
     Plan,
     PlannedClaim,
@@ -236,6 +237,7 @@ async def test_nothing_is_left_in_any_end(held: Held, end: str) -> None:
                 held.story.at(60).woken(Timer.BOOKING)
             case _:
                 held.story.tell(RecordNodeLoss(NodeName("x1"), held.story.now))
+                held.story.refused(NoPlanKind.NOT_NOW, attempt=2)
         await held.settled()
         assert held.nothing_left()
         assert held.finalizers() == [FINALIZER]  # until the capacity is back
