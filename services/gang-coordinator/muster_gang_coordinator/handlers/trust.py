@@ -16,7 +16,7 @@ class _Group:
 
 class TrustView:
     """A group is trusted by an arrival as promised or by a person's word, mistrusted by one in another shape; another
-    template starts anew. Groups that nobody declared are not trusted."""
+    template starts anew. Of a group that nobody declared nothing is known, and nothing is ordered from it anyhow."""
 
     def __init__(self) -> None:
         self._groups: dict[tuple[ClusterId, NodeGroupName], _Group] = {}
