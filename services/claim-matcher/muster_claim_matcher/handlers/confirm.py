@@ -1,6 +1,7 @@
 """ConfirmGang: allocation runs again on the actual slices of what arrived."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from muster_claim_matcher.domain.demand import Supply, demand_of
 from muster_claim_matcher.domain.ledger import (
@@ -28,6 +29,8 @@ from muster_plan import Broken, ExistingNode, Gang, InvalidGang, NewNode
 from muster_plan.verifying import verify
 from muster_types import ClusterId, GangId
 
+_ROUNDS = 5  # verifications for one command, when other gangs' bookings were faster
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -38,7 +41,7 @@ class Judged:
 
 
 class Confirmer:
-    """Verifies one gang after the other for each cluster."""
+    """Verifies gangs side by side; the ledger decides when two want the same."""
 
     def __init__(self, clusters: Clusters, ledgers: Ledgers, wishes: Wishes, work: Work) -> None:
         self._clusters = clusters
@@ -49,24 +52,29 @@ class Confirmer:
     async def confirm(self, cluster: ClusterId, asked: ConfirmationAsked, cause: Cause) -> None:
         """Answer an attempt once. Raises TransientError when facts are late or the gang's request is not known yet."""
         subject = ledger_subject(cluster)
-        ledger = self._ledgers.state(subject)
-        booking = ledger.standing(asked.gang).booking
-        if asked.check and awaits_verification(ledger, asked.gang, asked.attempt):
-            raise TransientError(f"gang {asked.gang}: attempt {asked.attempt} has not been verified yet")
-        if booking is None or not is_verifiable(ledger, asked.gang, asked.attempt, asked.check):
-            return
-        wish = self._wishes.get(cluster, asked.gang)
-        if wish is None:
-            raise TransientError(f"gang {asked.gang}: its request is not in the stream 'gangs' yet")
-        seen = await self._clusters.seen(cluster, asked.min_observed_sequence)
-        holdings = holdings_of(cluster, self._ledgers.state(subject), seen.world, self._wishes)
-        check_shown(asked.gang, holdings[asked.gang].pods if asked.gang in holdings else (), seen)
-        judged = await self._work(lambda: judge(seen, asked, booking, wish, holdings))
-        try:
-            await self._record(subject, asked, judged, seen.sequence, cause)
-        except PlanConflicts as conflicts:
-            reasons = tuple(Reason("CONFLICT", each.sentence()) for each in conflicts.conflicts)
-            await self._record(subject, asked, Judged(Unfit(reasons), Supply()), seen.sequence, cause)
+        for last in (*[False] * (_ROUNDS - 1), True):
+            if asked.check and awaits_verification(self._ledgers.state(subject), asked.gang, asked.attempt):
+                raise TransientError(f"gang {asked.gang}: attempt {asked.attempt} has not been verified yet")
+            if not is_verifiable(self._ledgers.state(subject), asked.gang, asked.attempt, asked.check):
+                return
+            wish = self._wishes.get(cluster, asked.gang)
+            if wish is None:
+                raise TransientError(f"gang {asked.gang}: its request is not in the stream 'gangs' yet")
+            seen = await self._clusters.seen(cluster, asked.min_observed_sequence)
+            holdings = holdings_of(cluster, self._ledgers.state(subject), seen.world, self._wishes)
+            own = holdings.get(asked.gang)
+            if own is None:
+                return  # released meanwhile
+            check_shown(asked.gang, own.pods, seen)
+            judged = await self._work(partial(judge, seen, asked, own.booking, wish, holdings))
+            try:
+                await self._record(subject, asked, judged, seen.sequence, cause)
+            except PlanConflicts as conflicts:  # somebody booked meanwhile what this verification chose
+                if last:
+                    reasons = tuple(Reason("CONFLICT", each.sentence()) for each in conflicts.conflicts)
+                    await self._record(subject, asked, Judged(Unfit(reasons), Supply()), seen.sequence, cause)
+            else:
+                return
 
     async def _record(
         self, subject: str, asked: ConfirmationAsked, judged: Judged, sequence: int, cause: Cause
