@@ -87,11 +87,12 @@ async def connect(address: NatsAddress, name: str, *, patience: float = 10.0) ->
     client = FastClient()
 
     told = ""
+    met = False
 
     async def on_error(error: Exception) -> None:
         nonlocal told
         text = str(error) or type(error).__name__
-        if text != told:  # ten attempts a second while the server is away
+        if met and text != told:  # ten attempts a second while the server is away; at the start the caller is told
             log.warning("nats connection error", error=text)
         told = text
 
@@ -120,6 +121,7 @@ async def connect(address: NatsAddress, name: str, *, patience: float = 10.0) ->
                 tls=address.tls(),
                 user_credentials=None if address.credentials is None else str(address.credentials),
             )
+            met = True
             return client
     except (TimeoutError, OSError, nats.errors.Error) as error:
         why = told or str(error) or type(error).__name__

@@ -97,7 +97,7 @@ class Leases:
         return True
 
     async def regain(self, lease: Lease) -> Lease | HeldBy:
-        """After `keep` has given up: the same lease where it still stands, a new one where it ran out, or its holder."""
+        """After `keep` has given up: the same lease where it stands, a new one where it ran out, or its holder."""
         last = await self._store.last(lease_subject(lease.key))
         if last is not None and _holder(last) == self._owner:
             lease.revision = last.sequence  # of a renewal, perhaps, whose answer was lost

@@ -2,7 +2,7 @@
 
 import typer
 
-from muster_cli.commands import gang, parked, streams
+from muster_cli.commands import gang, parked, streams, why
 from muster_cli.commands.allocate import allocate
 from muster_cli.commands.asyncapi import asyncapi
 from muster_cli.commands.audit import audit
@@ -31,6 +31,7 @@ RUN, ASK, OFFLINE, OPERATE = "Run", "Ask", "Without services", "Operate"
 app.command(rich_help_panel=RUN)(up)
 app.command(rich_help_panel=RUN)(demo)
 app.command(rich_help_panel=ASK)(request)
+gang.app.command()(why.why)
 app.add_typer(gang.app, name="gang", rich_help_panel=ASK)
 app.command(rich_help_panel=ASK)(status)
 app.command(rich_help_panel=ASK)(events)

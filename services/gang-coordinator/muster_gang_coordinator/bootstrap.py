@@ -56,6 +56,7 @@ from muster_gang_coordinator.handlers.replay import replay as fold
 from muster_gang_coordinator.handlers.retries import RetryRounds
 from muster_gang_coordinator.handlers.status_writer import StatusWriter
 from muster_gang_coordinator.handlers.trust import TrustView
+from muster_gang_coordinator.handlers.turns import Turns
 from muster_gang_coordinator.ports import ClusterWrites, GroupPods, Notices
 from muster_gang_coordinator.settings import Settings
 from muster_gang_coordinator.wire.events import GangWire, from_wire
@@ -181,7 +182,8 @@ async def assemble(
     policy, clusters = settings.policy, settings.clusters
     desk = await _desk(store, codec, settings, clock, leadership)
     gangs, view, trust = GangsView(), ClusterView(), TrustView()
-    rounds = RetryRounds(desk, gangs, clusters, clock, settle_seconds=settings.retry_settle)
+    turns = Turns(desk, gangs, policy, clock.now)
+    rounds = RetryRounds(desk, turns, clusters, clock, settle_seconds=settings.retry_settle)
     statuses = StatusWriter(gangs, view, writes, writes)
     followers = (rounds.saw, statuses.saw, *([] if holds is None else [holds.saw]))
     own = _projector(store, codec, GangsModel(gangs, followers), STREAM, clock, clusters)
@@ -198,11 +200,11 @@ async def assemble(
             await projector.wait_ready()
 
     specs, templates, classes = JsonSpecs(settings.booking), JsonTemplates(), settings.provisioning_classes
-    intake = Intake(desk, gangs, view, specs, templates, classes, clock.now, level)
+    intake = Intake(desk, gangs, view, turns, specs, templates, classes, clock.now, level)
     reactions = Reactions(
-        store, codec, gangs, intake, writes, policy, clock.now, lambda n: own.wait_for(n, _LEVEL_WAIT)
+        store, codec, gangs, intake, writes, trust, policy, clock.now, lambda n: own.wait_for(n, _LEVEL_WAIT)
     )
-    commands = CommandsConsumer(codec, desk, view, clock.now)
+    commands = CommandsConsumer(codec, desk, view, turns, clock.now)
     grace = timedelta(seconds=settings.template_wait)
     onlooker = Onlooker(gangs, view, templates, notices, classes, clock.now, grace)
     gather, asking = timedelta(seconds=settings.retry_settle), JsonGroups(classes)

@@ -45,6 +45,10 @@ class Specs(Protocol):
         """The spec with all objects that `lookup` gives. Raises Invalid."""
         ...
 
+    def groups_pods(self, objects_json: tuple[bytes, ...]) -> bool:
+        """Whether every PodTemplate among the objects names a scheduling group."""
+        ...
+
     def with_objects(self, objects_json: tuple[bytes, ...], lookup: Lookup, namespace: str) -> Lookup:
         """A lookup that prefers the given objects; those without a namespace are in `namespace`. Raises Invalid."""
         ...

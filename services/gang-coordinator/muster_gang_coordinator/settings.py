@@ -61,14 +61,30 @@ class Settings(KubeSettings, ClusterDirSettings):
     retry_after: float = Field(
         default=300.0, gt=0, description="when a waiting gang tries again though nothing has changed"
     )
+    patience: float = Field(
+        default=300.0,
+        ge=0,
+        description="how long bookings of others may keep a gang waiting before all behind it wait for it",
+    )
+    unready_grace: float = Field(
+        default=120.0, gt=0, description="how long a node with members may be NotReady before it is given up"
+    )
+    successor_hold: float = Field(
+        default=300.0,
+        ge=0,
+        description="how long what has arrived for a deleted request is held for its workload's next attempt; 0: not",
+    )
     retry_settle: float = Field(default=0.5, ge=0, description="how long helpful changes are gathered into a round")
     max_setbacks: int = Field(default=5, ge=0)
-    trial_orders: TrialOrders = TrialOrders.OFF
     renew_after: float = Field(
         default=3 * 86400.0,
         ge=0,
         description="age at which the time of a request that waits in a live cluster is renewed, for the Cluster "
         "Autoscaler deletes those older than a week; 0 for never",
+    )
+    trial_orders: TrialOrders = Field(
+        default=TrialOrders.ONE_NODE_FIRST,
+        description="what is ordered first on a template that no arrival has confirmed: one node first, or off",
     )
 
     @field_validator("holds", mode="before")
@@ -111,6 +127,9 @@ class Settings(KubeSettings, ClusterDirSettings):
             device_deadline=timedelta(seconds=self.device_deadline),
             request_lifetime=timedelta(seconds=self.request_lifetime),
             retry_after=timedelta(seconds=self.retry_after),
+            patience=timedelta(seconds=self.patience),
+            unready_grace=timedelta(seconds=self.unready_grace),
+            successor_hold=timedelta(seconds=self.successor_hold),
             max_setbacks=self.max_setbacks,
             trial_orders=self.trial_orders,
         )

@@ -152,7 +152,7 @@ async def test_a_deletion_ends_the_creation_of_its_order(tmp_path: Path) -> None
         assert await rig.driver.target_size(GROUP) == 2
 
 
-async def test_t40_a_claim_that_vanished_before_its_node_came_is_a_failed_ordinal(rig: KarpenterRig) -> None:
+async def test_t40_f12_a_claim_that_vanished_before_its_node_came_is_a_failed_ordinal(rig: KarpenterRig) -> None:
     rig.karpenter.has_stock = lambda claim: labels(claim)["muster.dev/ordinal"] != "1"
     await rig.driver.increase(GROUP, 3, tags("a"))
     await rig.pass_time(40)

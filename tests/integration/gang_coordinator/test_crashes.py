@@ -95,7 +95,7 @@ async def tell_story(world: World, crashing: Crashing) -> str:
 @pytest.mark.parametrize(
     "at", [frozenset({step}) for step in STEPS] + [frozenset(STEPS)], ids=lambda at: "+".join(sorted(at))
 )
-async def test_killed_between_two_steps_the_story_ends_the_same_and_no_order_is_sent_twice(
+async def test_f24_killed_between_two_steps_the_story_ends_the_same_and_no_order_is_sent_twice(
     store: JetStreamStore, streams_url: str, tmp_path: Path, at: frozenset[str]
 ) -> None:
     crashing = Crashing(streams_url, tmp_path, at)

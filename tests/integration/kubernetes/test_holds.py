@@ -20,6 +20,7 @@ from muster_gang_coordinator.domain.plans import (
     ExistingNode,
     GroupOrder,
     NewNode,
+    NoPlanKind,
     Placement,
     Plan,
     PlannedClaim,
@@ -154,7 +155,7 @@ async def held(tmp_path: Path) -> AsyncIterator[Held]:
         yield Held(api, client)
 
 
-async def test_what_is_booked_is_held_until_the_last_pod_is_bound(held: Held) -> None:
+async def test_t43_f5_what_is_booked_is_held_until_the_last_pod_is_bound(held: Held) -> None:
     async with held.life():
         held.story.requested(objects_json=(TOLERANT,), pod_count=2)
         await held.settled()
@@ -249,6 +250,7 @@ async def test_nothing_is_left_in_any_end(held: Held, end: str) -> None:
                 held.story.at(60).woken(Timer.BOOKING)
             case _:
                 held.story.tell(RecordNodeLoss(NodeName("x1"), held.story.now))
+                held.story.refused(NoPlanKind.NOT_NOW, attempt=2)
         await held.settled()
         assert held.nothing_left()
         assert held.finalizers() == [FINALIZER]  # until the capacity is back

@@ -1,6 +1,7 @@
 """Laws of the saga over random histories (architecture §3)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -16,6 +17,7 @@ from muster_gang_coordinator.domain.events import (
     GangConsumed,
     GangEnded,
     GangReadied,
+    HoldStarted,
     NodesOrdered,
 )
 from muster_gang_coordinator.domain.gang import gang_decider
@@ -23,14 +25,14 @@ from muster_gang_coordinator.domain.plans import existing_nodes
 from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
 from muster_gang_coordinator.domain.react import react
 from muster_gang_coordinator.domain.requests import GangSpec
-from muster_gang_coordinator.domain.states import Consumed, Ended, Gang, New, Ready, Waiting
+from muster_gang_coordinator.domain.states import Arriving, Consumed, Ended, Gang, Held, New, Ready, Verifying, Waiting
 from muster_gang_coordinator.domain.status import EMPTY, TYPES, evolve_status
 from muster_types import GangId
 from property.gang.world import MEMBERS, World
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 GANG = GangId("train-1a2b3c")
-SPEC = GangSpec("ml", "train", "uid-1", b"{}", (), MEMBERS, "hash", 0, timedelta(minutes=10))
+SPEC = GangSpec("ml", "train", "uid-1", b"{}", (), MEMBERS, "hash", 0, timedelta(minutes=10), "workload/check")
 
 
 class Run:
@@ -93,11 +95,19 @@ class Run:
         elif what == 17 and self.delivered:
             self.tell(self.delivered[world.pick(len(self.delivered))])
         elif isinstance(self.gang, Ready):
-            world.bind_members()
+            if world.pick(2):
+                world.bind_members(self.gang.placements)
+            else:
+                world.trouble(self.gang.placements)
+        elif isinstance(self.gang, Verifying | Arriving) and self.gang.saga.plan is not None and world.pick(3) == 0:
+            world.trouble(self.gang.saga.plan.placements)
+        elif isinstance(self.gang, Held):
+            again = replace(SPEC, name=f"train-{world.pick(3)}", uid=f"uid-{world.pick(3)}")
+            self.tell(RequestGang(GANG, again, "request-2", world.now))
         elif isinstance(self.gang, Waiting):
             self.tell(RetryGang("something changed", world.now))
         elif world.pick(8) == 0:
-            self.tell(CancelGang("no more", world.now))
+            self.tell(CancelGang("no more", world.now, successor=bool(world.pick(2))))
 
     def settle(self) -> None:
         """The faults stop: everything that is on its way arrives, timers fire in order."""
@@ -193,7 +203,8 @@ def test_conditions_never_go_back_from_true_and_failed_never_stands_beside_provi
         assert not isinstance(gang, New)
         after = evolve_status(status, event, gang)
         for type_ in TYPES:
-            assert not status.true(type_) or after.true(type_), f"{type_} went back at {event}"
+            back = status.true(type_) and not after.true(type_)
+            assert not back or isinstance(event, HoldStarted), f"{type_} went back at {event}"
         assert not (after.true("Failed") and after.true("Provisioned"))
         assert (after.find("Accepted") is None) == (after.find("Provisioned") is None)
         status = after

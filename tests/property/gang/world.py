@@ -11,11 +11,16 @@ from muster_gang_coordinator.domain.commands import (
     RecordBookingRelease,
     RecordBreak,
     RecordConfirmation,
+    RecordDrift,
     RecordFill,
     RecordMemberBind,
+    RecordMemberLoss,
     RecordNodeLoss,
+    RecordNodeReady,
+    RecordNodeUnready,
     RecordNoPlan,
     RecordOrderCancel,
+    RecordPoolChange,
     RecordShortfall,
     WakeGang,
 )
@@ -42,6 +47,7 @@ from muster_gang_coordinator.domain.plans import (
     ShapeMismatch,
     ShortfallClass,
 )
+from muster_gang_coordinator.domain.trust import Mistrusted, TemplateTrust, Unconfirmed
 from muster_types import NodeGroupName, NodeName, OrderId, PodSetName
 
 GROUPS = (NodeGroupName("a"), NodeGroupName("b"), NodeGroupName("c"))
@@ -79,6 +85,7 @@ class World:
     confirmed: dict[int, tuple[Placement, ...]] = field(default_factory=dict)
     lifted: tuple[NodeName, ...] = ()
     stray: set[NodeName] = field(default_factory=set)  # came late, and the gang has not been told yet
+    sequence: int = 0
     calm: bool = False  # no more faults
 
     def nodes(self) -> set[NodeName]:
@@ -151,10 +158,11 @@ class World:
         self.now = max(self.now, timer.due)
         return WakeGang(timer.attempt, timer.timer, self.now, ready)
 
-    def bind_members(self) -> None:
-        """The pods come."""
-        for index in range(MEMBERS):
-            self.pending.append(RecordMemberBind(f"pod-{index}", NodeName("n1"), self.now))
+    def bind_members(self, placements: tuple[Placement, ...]) -> None:
+        """The pods come, some or all of them."""
+        for index, placement in enumerate(placements):
+            if isinstance(placement.target, ExistingNode) and self.pick(4):
+                self.pending.append(RecordMemberBind(f"pod-{index}", placement.target.name, self.now))
 
     def chance(self) -> bool:
         """Whether a fault happens; never once it is calm."""
@@ -164,6 +172,9 @@ class World:
         if self.released or ask.attempt <= self.answered:
             return
         self.answered = ask.attempt
+        if ask.lost_nodes:
+            self._repair(ask)
+            return
         groups = [g for g in GROUPS if g not in ask.excluded_node_groups]
         if self.chance() or not groups:
             kind = (NoPlanKind.NEVER, NoPlanKind.LIMIT, NoPlanKind.NOT_NOW)[self.pick(3)]
@@ -184,9 +195,66 @@ class World:
         targets = [*used, *new]
         placements = tuple(Placement(PodSetName("w"), i, t) for i, t in enumerate(targets))
         self.booked, self.booked_attempt = Plan(placements, tuple(orders)), ask.attempt
+        open_ = [Unconfirmed(g) for g in GROUPS if self.pick(2)]
+        wrong = [Mistrusted(g, NodeName("elsewhere"), "C2 seven") for g in GROUPS if self.chance()]
+        self.pending.append(
+            RecordBooking(ask.attempt, self.booked, self.now, TemplateTrust(tuple(open_), tuple(wrong)))
+        )
+
+    def _repair(self, ask: BookGang) -> None:
+        """Members on nodes that are there stay, the others are placed anew."""
+        before = () if self.booked is None else self.booked.placements
+        ordered = {n for o in self.orders.values() for n in o.ever}
+        gone = (ordered - self.nodes()) | set(ask.lost_nodes)
+        stay = [p for p in before if isinstance(p.target, ExistingNode) and p.target.name not in gone]
+        groups = [g for g in GROUPS if g not in ask.excluded_node_groups]
+        if self.chance() or not groups:
+            self.pending.append(RecordNoPlan(ask.attempt, NoPlanKind.NOT_NOW, (Reason("SHAPE", "no"),), self.now))
+            return
+        homes = {p.target for p in stay}
+        spare = [n.node for n in ask.kept_nodes if n.node not in gone and ExistingNode(n.node) not in homes]
+        rest = MEMBERS - len(stay)
+        reused = [ExistingNode(n) for n in spare[: min(rest, self.pick(MEMBERS + 1))]]
+        new = rest - len(reused)
+        group = groups[self.pick(len(groups))]
+        targets = [*(p.target for p in stay), *reused, *(NewNode(group, n) for n in range(new))]
+        placements = tuple(Placement(PodSetName("w"), i, t) for i, t in enumerate(targets))
+        orders = (GroupOrder(group, new),) if new else ()
+        self.booked, self.booked_attempt = Plan(placements, orders), ask.attempt
         self.pending.append(RecordBooking(ask.attempt, self.booked, self.now))
 
+    def trouble(self, placements: tuple[Placement, ...]) -> None:
+        """Something happens under members that have their place."""
+        nodes = sorted(p.target.name for p in placements if isinstance(p.target, ExistingNode))
+        if not nodes:
+            return
+        node = nodes[self.pick(len(nodes))]
+        self.sequence += 1
+        what: tuple[Command, ...] = (
+            RecordNodeUnready(node, "kubelet stopped posting", self.now),
+            RecordNodeReady(node, self.now),
+            RecordPoolChange("gpu.example.com", node, node, "complete, 7 devices", self.sequence, self.now),
+            RecordMemberLoss(f"pod-{self.pick(MEMBERS)}", self.now),
+            RecordDrift("PodTemplate", "w", f"hash-{self.pick(3)}", self.now),
+        )
+        self.pending.append(what[self.pick(len(what))])
+
+    def _check(self, ask: ConfirmGang) -> None:
+        """What an offer stands on, once more."""
+        placements = self.confirmed.get(ask.attempt)
+        if placements is None or self.booked is None or ask.attempt != self.booked_attempt:
+            return
+        if self.chance():
+            facts = (("nodes", str(p.target.name)) for p in placements[:1] if isinstance(p.target, ExistingNode))
+            why = Reason("SHAPE", "gpu-7 is gone", tuple(facts) if self.pick(2) else ())
+            self.pending.append(RecordBreak(ask.attempt, (why,), self.now, ask.check))
+        else:
+            self.pending.append(RecordConfirmation(ask.attempt, placements, self.now, ask.check))
+
     def _confirm(self, ask: ConfirmGang) -> None:
+        if ask.check:
+            self._check(ask)
+            return
         if self.booked is None or ask.attempt != self.booked_attempt or ask.attempt <= self.verified:
             return
         self.verified = ask.attempt
@@ -202,6 +270,7 @@ class World:
             return
         placements = tuple(Placement(PodSetName("w"), i, ExistingNode(n)) for i, n in enumerate(real))
         self.confirmed[ask.attempt] = placements
+        self.booked = Plan(placements, self.booked.orders)
         self.pending.append(RecordConfirmation(ask.attempt, placements, self.now))
 
     def _release(self) -> None:

@@ -168,7 +168,7 @@ async def test_aggregates_are_apart_and_listed_by_subject(store: MemoryStore) ->
     assert handler.position == 2
 
 
-async def test_a_writer_of_an_older_generation_must_step_down(store: MemoryStore) -> None:
+async def test_f25_a_writer_of_an_older_generation_must_step_down(store: MemoryStore) -> None:
     stale, fresh = a_handler(store, now, fence=lambda: 3), a_handler(store, now, fence=lambda: 7)
     await stale.handle(LEDGER, Release("a"), Cause.first("1"))
     await fresh.load([LEDGER])

@@ -3,7 +3,19 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from muster_gang_coordinator.domain.commands import CancelGang, RecordBreak, RecordNodeLoss, RequestGang, Timer
+from muster_gang_coordinator.domain.commands import (
+    CancelGang,
+    RecordBreak,
+    RecordConfirmation,
+    RecordDrift,
+    RecordMemberLoss,
+    RecordNodeLoss,
+    RecordNodeReady,
+    RecordNodeUnready,
+    RecordPoolChange,
+    RequestGang,
+    Timer,
+)
 from muster_gang_coordinator.domain.plans import (
     Alternative,
     DeviceResult,
@@ -30,6 +42,7 @@ from unit.muster_gang_coordinator.builders import (
     a_node,
     a_plan,
     a_spec,
+    on,
     why,
 )
 
@@ -108,8 +121,38 @@ def revoked() -> Story:
     story = Story().requested(booking_duration=timedelta(seconds=90)).booked(a_plan((H100, 1), existing=("n1",)))
     story.filled("a1-1", "x0").arrived(a_node("x0")).confirmed("n1", "x0")
     story.tell(RecordNodeLoss(NodeName("x0"), story.now))
+    story.refused(NoPlanKind.NOT_NOW, attempt=2)
     story.cancelled("a1-1")
     story.released()
+    return story
+
+
+def repaired() -> Story:
+    """A node recovers, a pool changes twice, then a node does not recover; the template is edited meanwhile."""
+    story = Story().requested(pod_count=2).booked(a_plan((H100, 1), existing=("n1",)))
+    story.filled("a1-1", "x0").arrived(a_node("x0")).confirmed("n1", "x0")
+    story.bound("ml/p0")
+    story.tell(RecordMemberLoss("ml/p0", story.now))
+    story.tell(RecordNodeUnready(NodeName("n1"), "kubelet stopped posting node status", story.now))
+    story.tell(RecordNodeReady(NodeName("n1"), story.now))
+    story.tell(RecordPoolChange("gpu.example.com", "x0", NodeName("x0"), "complete, generation 2", 7, story.now))
+    story.tell(RecordConfirmation(1, on("x0", "n1"), story.now, check=1))
+    story.tell(RecordDrift("PodTemplate", "worker", "hash-2", story.now))
+    story.tell(RecordNodeUnready(NodeName("x0"), "kubelet stopped posting node status", story.now))
+    story.at(3).woken(Timer.UNREADY)
+    story.booked(a_plan((H100, 1), existing=("n1",)), attempt=2)
+    story.cancelled("a1-1", "x0")
+    story.filled("a2-1", "y0").arrived(a_node("y0", order="a2-1"))
+    return story.confirmed("n1", "y0", attempt=2)
+
+
+def held() -> Story:
+    """The request is deleted while nodes arrive, and the workload's next attempt takes over."""
+    story = Story().requested(workload_key="w-1/check").booked(a_plan((H100, 3)))
+    story.filled("a1-1", "x0", "x1", "x2").arrived(a_node("x0"), a_node("x1", ordinal=1))
+    story.tell(CancelGang("ProvisioningRequest ml/train was deleted", story.now, "uid-1", successor=True))
+    adopted = a_spec(uid="uid-2", name="train-2", workload_key="w-1/check")
+    story.tell(RequestGang(GANG, adopted, "request-2", story.now))
     return story
 
 
@@ -143,6 +186,8 @@ STORIES = {
     "never": never,
     "waited-and-cancelled": waited_and_cancelled,
     "revoked": revoked,
+    "repaired": repaired,
+    "held": held,
     "broken-and-adopted": broken_and_adopted,
     "pinned": pinned,
 }

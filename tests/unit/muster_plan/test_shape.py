@@ -60,7 +60,7 @@ def test_names_and_order_of_devices_are_no_promise() -> None:
         ),
     ],
 )
-def test_each_broken_promise_is_told_with_its_evidence(
+def test_c2_c3_c6_c7_each_broken_promise_is_told_with_its_evidence(
     arrived: list[dict[str, Any]], check: str, sentence: str
 ) -> None:
     found = compared(group("h100", devices=gpus(4)), arrival(arrived))

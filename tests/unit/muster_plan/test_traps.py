@@ -242,6 +242,25 @@ def test_t36_a_raised_minimum_leaves_running_pods_alone_and_plans_the_difference
     assert places(found) == {"node-1": 8}, "the rack of the running members is kept"
 
 
+def test_t37_f21_members_that_were_evicted_are_planned_from_the_pods_that_run_and_not_from_a_condition() -> None:
+    running = [
+        pod(f"w{i}", "node-0", namespace="team", labels={"app": "w"}, schedulingGroup={"podGroupName": "pg"})
+        for i in range(5)
+    ]
+    cluster = snapshot_of(
+        node("node-0", cpu="5", labels={RACK: "r1"}),
+        node("node-1", cpu="8", labels={RACK: "r1"}),
+        node("node-2", cpu="8", labels={RACK: "r2"}),
+        pod_template("worker", labels={"app": "w"}, pod_group="pg"),
+        pod_group("pg", least=8, topology=RACK),
+        *running,
+    )
+    rest = remaining(gang_of(cluster, ("worker", 8)), cluster)
+    found = plan(cluster, rest)
+    assert isinstance(found, Plan)
+    assert places(found) == {"node-1": 3}, "the three that are missing, beside the five that run"
+
+
 def test_t39_a_plan_that_first_fit_would_spoil_is_pinned_or_replaced() -> None:
     """The first pod takes gpu-0, which the second one needs for its NIC (k/k#138765)."""
     work = (

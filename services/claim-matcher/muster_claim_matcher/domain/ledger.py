@@ -53,6 +53,7 @@ class ConfirmGang:
     outcome: tuple[Member, ...] | Unfit
     supply: Supply
     observed_sequence: int
+    check: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class GangConfirmed:
     attempt: int
     members: tuple[Member, ...]
     observed_sequence: int
+    check: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class GangBroken:
     gang: GangId
     attempt: int
     reasons: tuple[Reason, ...]
+    check: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,8 @@ class Booking:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Where a gang stands: the last attempt that was answered, the last one that was verified, what it holds.
+    """Where a gang stands: the last attempt that was answered, the last one that was verified and the last check of
+    what it was confirmed on, what it holds.
 
     `release_cause` is empty until it was released, and for ever set from then on.
     """
@@ -133,6 +137,7 @@ class Standing:
     verified: int = 0
     booking: Booking | None = None
     release_cause: str = ""
+    checked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +165,16 @@ def is_answered(ledger: Ledger, gang: GangId, attempt: int) -> bool:
     return bool(standing.release_cause) or attempt <= standing.answered
 
 
-def is_verifiable(ledger: Ledger, gang: GangId, attempt: int) -> bool:
-    """Whether the booking of this attempt stands and has not been verified."""
+def is_verifiable(ledger: Ledger, gang: GangId, attempt: int, check: int = 0) -> bool:
+    """Whether the booking of this attempt stands and has not been verified; or, for a later check, was confirmed."""
+    standing = ledger.standing(gang)
+    if standing.booking is None or standing.booking.attempt != attempt:
+        return False
+    return standing.booking.confirmed and check > standing.checked if check else standing.verified < attempt
+
+
+def awaits_verification(ledger: Ledger, gang: GangId, attempt: int) -> bool:
+    """Whether a later check of this attempt comes before its first verification was answered."""
     standing = ledger.standing(gang)
     return standing.booking is not None and standing.booking.attempt == attempt and standing.verified < attempt
 
@@ -174,11 +187,13 @@ def decide(command: LedgerCommand, ledger: Ledger) -> list[LedgerEvent]:
                 return [GangNotBooked(gang, attempt, outcome, sequence)]
             _refuse_conflicts(gang, demand_of(outcome.members, outcome.orders), ledger, supply)
             return [GangBooked(gang, attempt, outcome, sequence, now)]
-        case ConfirmGang(gang, attempt, outcome, supply, sequence) if is_verifiable(ledger, gang, attempt):
+        case ConfirmGang(gang, attempt, outcome, supply, sequence, check) if is_verifiable(
+            ledger, gang, attempt, check
+        ):
             if isinstance(outcome, Unfit):
-                return [GangBroken(gang, attempt, outcome.reasons)]
+                return [GangBroken(gang, attempt, outcome.reasons, check)]
             _refuse_conflicts(gang, demand_of(outcome), ledger, supply)  # its nodes were counted when they were booked
-            return [GangConfirmed(gang, attempt, outcome, sequence)]
+            return [GangConfirmed(gang, attempt, outcome, sequence, check)]
         case ReleaseGang(gang, cause) if not ledger.standing(gang).release_cause:
             return [GangReleased(gang, cause)]  # also for a gang never seen: its booking may still be on its way
         case _:
@@ -192,15 +207,15 @@ def evolve(ledger: Ledger, event: LedgerEvent) -> Ledger:
     match event:
         case GangBooked(_, attempt, plan) if attempt > standing.answered:
             booking = Booking(attempt, plan, plan.members, confirmed=False, demand=demand_of(plan.members, plan.orders))
-            after = replace(standing, answered=attempt, booking=booking)
+            after = replace(standing, answered=attempt, booking=booking, checked=0)
         case GangNotBooked(_, attempt) if attempt > standing.answered:
             after = replace(standing, answered=attempt)  # what an earlier attempt holds stays until released
-        case GangConfirmed(_, attempt, members) if standing.booking is not None:
+        case GangConfirmed(_, attempt, members, _, check) if standing.booking is not None:
             demand = demand_of(members, standing.booking.orders)
             booking = replace(standing.booking, members=members, confirmed=True, demand=demand)
-            after = replace(standing, verified=attempt, booking=booking)
-        case GangBroken(_, attempt) if standing.booking is not None:
-            after = replace(standing, verified=attempt)
+            after = replace(standing, verified=attempt, booking=booking, checked=check)
+        case GangBroken(_, attempt, _, check) if standing.booking is not None:
+            after = replace(standing, verified=attempt, checked=check)
         case GangReleased(_, cause):
             after = replace(standing, booking=None, release_cause=cause)
         case _:

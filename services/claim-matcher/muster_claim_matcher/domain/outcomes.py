@@ -80,7 +80,7 @@ def to_plan(gang: GangId, booking: Booking) -> Plan:
     booked = booking.plan
     return Plan(
         gang=gang,
-        placements=tuple(Placement(each.pod_set, each.index, each.target, each.claims) for each in booked.members),
+        placements=tuple(Placement(each.pod_set, each.index, each.target, each.claims) for each in booking.members),
         orders=tuple(GroupOrder(each.group, each.count) for each in booked.orders),
         cost=booked.cost,
         new_nodes=booked.new_nodes,

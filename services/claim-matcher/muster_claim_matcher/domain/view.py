@@ -29,11 +29,19 @@ class Holding:
 
 
 def view_for(
-    snapshot: Snapshot, gang: GangId, wish: Wish, bookings: Mapping[GangId, Holding], usable: Iterable[NodeName]
+    snapshot: Snapshot,
+    gang: GangId,
+    wish: Wish,
+    bookings: Mapping[GangId, Holding],
+    usable: Iterable[NodeName],
+    staying: Holding | None = None,
 ) -> Snapshot:
-    """`bookings` are those of all gangs; the gang's own is left out, for its next plan takes the place of it.
+    """`bookings` are those of all gangs; the gang's own is left out, for its next plan takes the place of it, but for
+    what of it is `staying`.
     `usable` are the nodes ordered for the gang that it may use; other reserved nodes are nobody's."""
     others = {other: holding for other, holding in bookings.items() if other != gang}
+    if staying is not None:
+        others[gang] = staying
     view = _with_wish(snapshot, wish)
     view = with_real_sizes(view)
     view = _with_reservations(view, gang, frozenset(usable), frozenset(bookings))

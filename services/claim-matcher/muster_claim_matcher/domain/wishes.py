@@ -29,7 +29,10 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class BookingAsked:
-    """Plan the gang and book it. `kept` are nodes ordered for it by earlier attempts, which may serve again."""
+    """Plan the gang and book it. `kept` are nodes ordered for it by earlier attempts, which may serve again.
+
+    With `lost` nodes an offer is repaired: members on them are placed anew, all others stay where they are.
+    """
 
     gang: GangId
     attempt: int
@@ -37,16 +40,21 @@ class BookingAsked:
     excluded: tuple[NodeGroupName, ...]
     kept: tuple[Arrived, ...]
     min_observed_sequence: int
+    lost: tuple[NodeName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationAsked:
-    """Allocate again on what arrived. `nodes` are all nodes that were ordered for the gang and are there."""
+    """Allocate again on what arrived. `nodes` are all nodes that were ordered for the gang and are there.
+
+    `check` is 0 for the first verification, and counts on when a pool of a member changed after it.
+    """
 
     gang: GangId
     attempt: int
     nodes: tuple[Arrived, ...]
     min_observed_sequence: int
+    check: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from muster.commands.claims.v1 import claims_pb2 as pb
 from muster_claim_matcher.domain.wishes import BookingAsked, ConfirmationAsked, ReleaseAsked
 from muster_claim_matcher.handlers.book import Booker
 from muster_claim_matcher.handlers.confirm import Confirmer
-from muster_claim_matcher.handlers.release import CONSUMED, Releaser
+from muster_claim_matcher.handlers.release import Releaser
 from muster_claim_matcher.wire.commands import from_command
 from muster_eventstore import (
     Cause,
@@ -63,15 +63,21 @@ class Commands:
         self._recorded.tell()
 
     def key(self, delivery: Delivery) -> str:
-        """The cluster; but the release of a consumed gang, which may have to wait for facts, lets others pass."""
+        """The cluster; but what may have to wait until the cluster shows what a gang's pods hold lets others pass: the
+        release of a consumed gang, a repair, a verification."""
         subject = parse_command(delivery.message.subject)
         if isinstance(subject, InvalidSubject):
             return delivery.message.subject
         decoded = self._codec.decode(delivery.message.headers, delivery.message.data)
         if isinstance(decoded, Decoded):
             for message in decoded.batch.events:
-                if isinstance(message, pb.ReleaseGang) and message.cause == CONSUMED:
-                    return f"{subject.cluster}/{message.gang_id}"
+                match message:
+                    case pb.ReleaseGang(gang_id=gang, cause="consumed") | pb.ConfirmGang(gang_id=gang):
+                        return f"{subject.cluster}/{gang}"
+                    case pb.BookGang(gang_id=gang) if message.lost_nodes:
+                        return f"{subject.cluster}/{gang}"
+                    case _:
+                        pass
         return subject.cluster
 
 

@@ -30,6 +30,7 @@ def from_command(message: Message) -> Asked:
                 excluded=tuple(NodeGroupName(name) for name in message.excluded_node_groups),
                 kept=tuple(map(_arrived, message.kept_nodes)),
                 min_observed_sequence=message.min_observed_sequence,
+                lost=tuple(map(NodeName, message.lost_nodes)),
             )
         case pb.ConfirmGang():
             return ConfirmationAsked(
@@ -37,6 +38,7 @@ def from_command(message: Message) -> Asked:
                 attempt=_attempt(message.gang_id, message.attempt),
                 nodes=tuple(map(_arrived, message.nodes)),
                 min_observed_sequence=message.min_observed_sequence,
+                check=message.check,
             )
         case pb.ReleaseGang():
             return ReleaseAsked(_gang(message.gang_id), message.cause or "unspecified")

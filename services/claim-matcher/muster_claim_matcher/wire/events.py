@@ -44,15 +44,16 @@ class LedgerWire:
                     even_empty=refusal.even_empty,
                     observed_sequence=sequence,
                 )
-            case ledger.GangConfirmed(gang, attempt, members, sequence):
+            case ledger.GangConfirmed(gang, attempt, members, sequence, check):
                 return pb.GangConfirmed(
                     gang_id=gang,
                     attempt=attempt,
                     placements=map(to_placement, members),
                     observed_sequence=sequence,
+                    check=check,
                 )
-            case ledger.GangBroken(gang, attempt, reasons):
-                return pb.GangBroken(gang_id=gang, attempt=attempt, reasons=to_reasons(reasons))
+            case ledger.GangBroken(gang, attempt, reasons, check):
+                return pb.GangBroken(gang_id=gang, attempt=attempt, reasons=to_reasons(reasons), check=check)
             case ledger.GangReleased(gang, cause):
                 return pb.GangReleased(gang_id=gang, cause=cause)
 
@@ -74,10 +75,11 @@ class LedgerWire:
             case pb.GangConfirmed():
                 members = tuple(map(from_placement, message.placements))
                 return ledger.GangConfirmed(
-                    GangId(message.gang_id), message.attempt, members, message.observed_sequence
+                    GangId(message.gang_id), message.attempt, members, message.observed_sequence, message.check
                 )
             case pb.GangBroken():
-                return ledger.GangBroken(GangId(message.gang_id), message.attempt, from_reasons(message.reasons))
+                reasons = from_reasons(message.reasons)
+                return ledger.GangBroken(GangId(message.gang_id), message.attempt, reasons, message.check)
             case pb.GangReleased():
                 return ledger.GangReleased(GangId(message.gang_id), message.cause)
             case _:

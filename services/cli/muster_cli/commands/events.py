@@ -23,7 +23,8 @@ DECISIONS = tuple(stream for stream in EVENT_STREAMS if stream != "observed")
 class Filter:
     """Which events are wanted; empty means all."""
 
-    words: tuple[str, ...]
+    gang: str
+    node: str
     types: frozenset[str]
     since: datetime | None
     until: datetime | None
@@ -31,7 +32,8 @@ class Filter:
     def wants(self, entry: Entry) -> bool:
         """Whether an event passes every condition."""
         return (
-            all(entry.mentions(word) for word in self.words)
+            (not self.gang or entry.is_about_gang(self.gang))
+            and (not self.node or entry.names(self.node))
             and (not self.types or entry.type in self.types)
             and (self.since is None or entry.time >= self.since)
             and (self.until is None or entry.time <= self.until)
@@ -40,7 +42,7 @@ class Filter:
 
 def events(
     stream: Annotated[list[str] | None, typer.Option("--stream", help=f"one of {', '.join(EVENT_STREAMS)}")] = None,
-    gang: Annotated[str, typer.Option("--gang", help="only events that name this gang")] = "",
+    gang: Annotated[str, typer.Option("--gang", help="only events that name this gang or an order of it")] = "",
     node: Annotated[str, typer.Option("--node", help="only events that name this node")] = "",
     kind: Annotated[list[str] | None, typer.Option("--type", help="only events of this type, e.g. GangBooked")] = None,
     since: Annotated[datetime | None, typer.Option("--since", help="not before this local time")] = None,
@@ -57,9 +59,15 @@ def events(
 ) -> None:
     """Every decision is an event and is kept. Without --stream: all decisions, not the raw observations.
 
+    STREAM/SEQUENCE says in which stream an event stands and at which place: the events of a stream are numbered from
+    1 in the order in which they were stored, events of one decision share a number, and every answer of a service
+    tells up to which number it has read (`muster status`).
+
     Examples:
 
       muster events --gang train-a-1f2e3d
+
+      muster events --node h100-b-4f1a2-0 --since "2026-05-04 12:00"
 
       muster events --stream provisioning --type OrderShort -o json
 
@@ -77,7 +85,8 @@ def events(
     if follow_stream and len(streams) != 1:
         raise UserError("--follow wants one --stream, for example `muster events --stream gangs --follow`")
     wanted = Filter(
-        tuple(word for word in (gang, node) if word),
+        gang,
+        node,
         frozenset(kind or ()),
         since.astimezone() if since else None,
         until.astimezone() if until else None,
@@ -120,7 +129,9 @@ def _print(found: Sequence[Entry], output: Output) -> None:
     if output is not Output.TABLE:
         print_document([entry.document() for entry in found], output)
         return
-    print_table(("TIME", "STREAM", "EVENT", "WHAT"), [_row(entry) for entry in found], empty="no event matches")
+    print_table(
+        ("TIME", "STREAM/SEQUENCE", "EVENT", "WHAT"), [_row(entry) for entry in found], empty="no event matches"
+    )
 
 
 def _row(entry: Entry) -> tuple[str, str, str, str]:

@@ -1,4 +1,4 @@
-"""`muster gang`: list, show, watch, cancel."""
+"""`muster gang`: list, show, watch, cancel; why is in a module of its own."""
 
 from typing import Annotated
 from uuid import uuid4
@@ -10,12 +10,14 @@ from muster_cli.console import Output, print_document, stderr, stdout
 from muster_cli.exits import ExitStatus
 from muster_cli.live import clients
 from muster_cli.live.addresses import Addresses, default_state
-from muster_cli.live.gangs import BAD_ENDS, ENDS, print_gang, print_gangs, timeline_line, to_document
+from muster_cli.live.gangs import BAD_ENDS, ENDS, history_line, print_gang, print_gangs, timeline_line, to_document
+from muster_cli.live.origins import causes_of
+from muster_cli.live.store import run_on_store
 from muster_cli.options import DEFAULT_CLUSTER, ClusterOption, OutputOption, StateOption
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Gangs: list them, show one, follow one, cancel one.\n\n"
+    help="Gangs: list them, show one, follow one, cancel one, ask why one was where it was.\n\n"
     "Examples:\n\n  muster gang list\n\n  muster gang show train-a-1f2e3d --history\n\n"
     "  muster gang cancel train-a-1f2e3d",
 )
@@ -45,7 +47,7 @@ def list_gangs(
 @app.command()
 def show(
     gang: GangArgument,
-    history: Annotated[bool, typer.Option("--history", help="its story, event by event")] = False,
+    history: Annotated[bool, typer.Option("--history", help="its story, event by event, with causes")] = False,
     state: StateOption = None,
     cluster: ClusterOption = DEFAULT_CLUSTER,
     output: OutputOption = Output.TABLE,
@@ -65,8 +67,9 @@ def show(
     print_gang(view)
     if history:
         stdout.print()
+        known = run_on_store(Addresses(state or default_state()), lambda store: causes_of(store, cluster, gang))
         for event in events:
-            stdout.print(timeline_line(event), markup=False, soft_wrap=True)
+            stdout.print(history_line(event, known.get(event.sequence, "")), markup=False, soft_wrap=True)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from muster.api.capacity.v1 import capacity_service_pb2 as capacity_pb
 from muster.api.inventory.v1 import inventory_service_pb2 as inventory_pb
 from muster.api.matcher.v1 import matcher_service_pb2 as matcher_pb
 from muster.api.provisioner.v1 import provisioner_service_pb2 as provisioner_pb
+from muster.events.gangs.v1.gangs_pb2 import SHORTFALL_CLASS_UNSPECIFIED
 from muster.events.inventory.v1.inventory_pb2 import PoolState
 from muster.events.observed.v1.observed_pb2 import SEVERITY_WARNING
 from muster_cli.console import Output, print_document, print_table, stdout
@@ -38,7 +39,8 @@ def status(
 ) -> None:
     """Services, their addresses, and what they hold: nodes, pools, node groups, bookings, gangs, orders.
 
-    Exit status 0 when every service answers, 3 otherwise.
+    SEQUENCE is the number of the last event of its stream that a service's answer reflects; `muster events` shows
+    events with their numbers. Exit status 0 when every service answers, 3 otherwise.
     """
     addresses = Addresses(state or default_state())
     asked: Mapping[ServiceName, Callable[[Addresses, str, Answer], None]] = {
@@ -131,8 +133,14 @@ def _provisioner(addresses: Addresses, cluster: str, answer: Answer) -> None:
     with clients.provisioner(addresses) as provisioner:
         found = provisioner.ListOrders(provisioner_pb.ListOrdersRequest(cluster=cluster))
     answer.sequence = found.sequence
-    states = (provisioner_pb.OrderState.Name(order.state).removeprefix("ORDER_STATE_") for order in found.orders)
-    answer.facts = {"orders": _counts(Counter(states))}
+    answer.facts = {"orders": _counts(Counter(map(order_word, found.orders)))}
+
+
+def order_word(order: provisioner_pb.OrderView) -> str:
+    """What became of an order, in the words of `muster gang show`: one that gave back only a part keeps its word."""
+    if order.state == provisioner_pb.ORDER_STATE_CANCELLED and order.nodes:
+        return "FILLED" if order.shortfall_class == SHORTFALL_CLASS_UNSPECIFIED else "SHORT"
+    return provisioner_pb.OrderState.Name(order.state).removeprefix("ORDER_STATE_")
 
 
 def _store(addresses: Addresses) -> Answer:

@@ -1,6 +1,7 @@
 """A gang for the eye: its state in a line, its orders and placements as tables, its events as a timeline."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
@@ -120,5 +121,18 @@ def planned_devices(claims: Sequence[PlannedClaim]) -> str:
 
 def timeline_line(event: WatchGangResponse) -> str:
     """One event: time, state after it, sentence."""
-    when = event.time.ToDatetime().astimezone().strftime("%H:%M:%S.%f")[:-3] if event.HasField("time") else " " * 12
+    when = local_time(event.time.ToDatetime(UTC), "%H:%M:%S.%f") if event.HasField("time") else " " * 12
     return f"{when}  {state_word(event.state):<12}  {event.sentence}"
+
+
+def history_line(event: WatchGangResponse, cause: str) -> str:
+    """One event with its day, its place in the stream, and the event of another service that it follows from."""
+    when = local_time(event.time.ToDatetime(UTC), "%m-%d %H:%M:%S.%f") if event.HasField("time") else " " * 18
+    because = f"  [because of {cause}]" if cause else ""
+    return f"{when}  {state_word(event.state):<12}  {event.sentence}{because}"
+
+
+def local_time(time: datetime, form: str = "%m-%d %H:%M:%S.%f") -> str:
+    """In the caller's time zone, with milliseconds where the form ends in %f."""
+    text = time.astimezone().strftime(form)
+    return text[:-3] if form.endswith("%f") else text

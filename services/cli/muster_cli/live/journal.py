@@ -1,11 +1,9 @@
 """The recorded events of all streams in the order in which they were stored, as a person or program reads them."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-import orjson
-from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
 from muster.events.claims.v1 import claims_pb2
@@ -13,7 +11,8 @@ from muster.events.gangs.v1 import gangs_pb2
 from muster.events.inventory.v1 import inventory_pb2
 from muster.events.observed.v1 import observed_pb2
 from muster.events.provisioning.v1 import provisioning_pb2
-from muster_eventstore import Codec, Decoded, EventStore, StoredMessage
+from muster_cli.live.opened import texts_of, to_opened
+from muster_eventstore import Codec, Decoded, EventStore, InvalidSubject, StoredMessage, parse_event
 
 EVENT_STREAMS = ("observed", "inventory", "claims", "gangs", "provisioning")
 CODEC = Codec.of_modules(claims_pb2, gangs_pb2, inventory_pb2, observed_pb2, provisioning_pb2)
@@ -40,13 +39,7 @@ class Entry:
 
     def document(self) -> Mapping[str, object]:
         """The event as JSON-able data; embedded Kubernetes JSON is opened."""
-        body = (
-            MessageToDict(self.event, preserving_proto_field_name=True, always_print_fields_with_no_presence=False)
-            if self.event is not None
-            else {}
-        )
-        if isinstance(self.event, observed_pb2.ObjectObserved | inventory_pb2.NodeGroupDeclared):
-            body["json"] = orjson.loads(self.event.json or b"null")
+        body = to_opened(self.event) if self.event is not None else {}
         return {
             "stream": self.stream,
             "sequence": self.sequence,
@@ -60,11 +53,20 @@ class Entry:
             **({"problem": self.problem} if self.problem else {}),
         }
 
-    def mentions(self, word: str) -> bool:
-        """Whether a gang, order, node or group of this name occurs in subject or event."""
-        if word in self.subject:
-            return True
-        return self.event is not None and word in str(self.event)
+    def names(self, name: str) -> bool:
+        """Whether subject or event name something of exactly this name."""
+        return any(text == name for text in self._texts())
+
+    def is_about_gang(self, gang: str) -> bool:
+        """Whether the gang or one of its orders (`<gang>-a<attempt>-<number>`) is named."""
+        return any(text == gang or text.startswith(f"{gang}-a") for text in self._texts())
+
+    def _texts(self) -> Iterator[str]:
+        place = parse_event(self.subject)
+        if not isinstance(place, InvalidSubject):
+            yield from place.ids
+        if self.event is not None:
+            yield from texts_of(self.event)
 
 
 async def recorded(store: EventStore, stream: str) -> AsyncGenerator[StoredMessage, None]:

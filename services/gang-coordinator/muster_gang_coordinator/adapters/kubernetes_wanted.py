@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from muster_gang_coordinator.adapters.kubernetes_finalizers import Served
 from muster_gang_coordinator.adapters.kubernetes_rules import tolerates_rules
 from muster_gang_coordinator.domain.plans import ExistingNode, Placement, existing_nodes
-from muster_gang_coordinator.domain.states import Compensating, Consumed, Ended, Ready
+from muster_gang_coordinator.domain.states import Compensating, Consumed, Ended, Held, Ready
 from muster_gang_coordinator.handlers.projections import GangEntry
 from muster_gang_coordinator.settings import Hold
 from muster_types import DeviceId, NodeName
@@ -39,7 +39,8 @@ def wanted_holds(entry: GangEntry, kinds: frozenset[Hold]) -> Holds:
     if isinstance(gang, Consumed | Ended):
         return NOTHING
     spec = gang.saga.spec
-    requests = frozenset({Served(spec.key, spec.uid)}) if Hold.REQUESTS in kinds else frozenset[Served]()
+    served = Hold.REQUESTS in kinds and not isinstance(gang, Held)  # a held gang's request may go
+    requests = frozenset({Served(spec.key, spec.uid)}) if served else frozenset[Served]()
     if isinstance(gang, Compensating):
         return Holds(requests=requests)
     placements: tuple[Placement, ...] = ()

@@ -3,16 +3,19 @@
 from datetime import datetime
 
 from muster_gang_coordinator.domain.again import groups_that_failed, replan, why_short
-from muster_gang_coordinator.domain.commands import Command, Timer, WakeGang
-from muster_gang_coordinator.domain.events import Event, ShortfallRecorded, VerificationStarted
+from muster_gang_coordinator.domain.commands import Command, RecordArrival, Timer, WakeGang
+from muster_gang_coordinator.domain.events import Event, NodeLossRecorded, ShortfallRecorded, VerificationStarted
 from muster_gang_coordinator.domain.evolve import fold
 from muster_gang_coordinator.domain.facts import loss_of_used_node, member_facts, order_facts
 from muster_gang_coordinator.domain.orders import Order
 from muster_gang_coordinator.domain.planning import order_nodes
-from muster_gang_coordinator.domain.plans import Reason, ShortfallClass
+from muster_gang_coordinator.domain.plans import GroupOrder, Reason, ShortfallClass
 from muster_gang_coordinator.domain.policy import SagaPolicy
 from muster_gang_coordinator.domain.saga import Saga
+from muster_gang_coordinator.domain.shapes import other_product
 from muster_gang_coordinator.domain.states import Arriving, InProgress, Ordered
+from muster_gang_coordinator.domain.trust import ALL_TRUSTED
+from muster_gang_coordinator.domain.watching import member_losses, readiness_facts
 from muster_types import NodeName, OrderId
 
 
@@ -26,7 +29,15 @@ def decide_arriving(policy: SagaPolicy, command: Command, gang: InProgress) -> l
             noted = overdue(saga, None, "complete", now)
         case _:
             used = saga.plan.existing_nodes if saga.plan else frozenset()
-            noted = [*order_facts(command, saga), *loss_of_used_node(command, saga, used), *member_facts(command, saga)]
+            noted = [
+                *order_facts(command, saga),
+                *loss_of_used_node(command, saga, used),
+                *member_facts(command, saga),
+                *member_losses(command, saga),
+                *readiness_facts(policy, command, saga, used | {a.node for o in saga.current for a in o.present}),
+            ]
+    if isinstance(command, RecordArrival) and noted and (product := other_product(command.mismatches)):
+        noted.append(NodeLossRecorded(command.node.node, command.node.order_id, command.now, product))
     after = fold(gang, noted)
     if not noted or not isinstance(after, Ordered | Arriving):
         return noted
@@ -55,14 +66,21 @@ def _advance(policy: SagaPolicy, saga: Saga, now: datetime) -> list[Event]:
     wrong = _failed_trial(saga)
     if wrong:
         return replan(policy, saga, frozenset(o.node_group for o in wrong), tuple(map(_wrong_shape, wrong)), now)
+    rest = _proved(saga)
+    if rest:
+        return [order_nodes(policy, saga, rest, now, ALL_TRUSTED)]
     if any(o.waiting for o in saga.current):
         return []
     if saga.lost_a_used_node() or not all(o.full for o in saga.current):
         return replan(policy, saga, groups_that_failed(saga), why_short(saga), now)
-    if saga.unordered():
-        return [order_nodes(policy, saga, now)]
     nodes = tuple(a for o in saga.current for a in o.present)
     return [VerificationStarted(saga.attempt, nodes, now)]
+
+
+def _proved(saga: Saga) -> tuple[GroupOrder, ...]:
+    """What is left to order of groups whose trial nodes are all there as promised."""
+    open_ = {o.node_group for o in saga.current if not o.full or o.mismatched}
+    return tuple(g for g in saga.unordered() if g.node_group not in open_)
 
 
 def _failed_trial(saga: Saga) -> list[Order]:

@@ -15,7 +15,8 @@ from muster_gang_coordinator.domain.plans import (
     ShortfallClass,
 )
 from muster_gang_coordinator.domain.requests import GangSpec
-from muster_types import GangId, NodeGroupName, NodeName, OrderId
+from muster_gang_coordinator.domain.trust import ALL_TRUSTED, TemplateTrust
+from muster_types import GangId, NodeName, OrderId
 
 
 @unique
@@ -28,35 +29,45 @@ class Timer(Enum):
     BOOKING = "booking"
     RETRY = "retry"
     REQUEST = "request"
+    UNREADY = "unready"
+    HOLD = "hold"
 
 
 @dataclass(frozen=True, slots=True)
 class RequestGang:
-    """Asks for the gang; again with the missing objects when they came, or by another attempt of the same workload."""
+    """Asks for the gang; again with the missing objects when they came, or by another attempt of the same workload.
+
+    `ahead`: the gang that has the floor and is planned before this one.
+    """
 
     gang_id: GangId
     spec: GangSpec
     request_id: str
     now: datetime
+    ahead: GangId | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CancelGang:
-    """Gives everything back. With `uid` only as long as the gang serves that request: it may have been adopted."""
+    """Gives everything back. With `uid` only as long as the gang serves that request: it may have been adopted.
+
+    `successor`: the workload may ask again soon, so what has arrived is held for it a while.
+    """
 
     cause: str
     now: datetime
     uid: str | None = None
+    successor: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RecordBooking:
-    """The ledger holds every member of `attempt`. `unconfirmed`: groups whose template no arrival has confirmed."""
+    """The ledger holds every member of `attempt`. `trust`: what is known about the templates it would order on."""
 
     attempt: int
     plan: Plan
     now: datetime
-    unconfirmed: frozenset[NodeGroupName] = frozenset()
+    trust: TemplateTrust = ALL_TRUSTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +78,7 @@ class RecordNoPlan:
     kind: NoPlanKind
     reasons: tuple[Reason, ...]
     now: datetime
+    trust: TemplateTrust = ALL_TRUSTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,7 @@ class RecordArrival:
     node: ArrivedNode
     mismatches: tuple[ShapeMismatch, ...]
     now: datetime
+    sequence: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +122,42 @@ class RecordNodeLoss:
 
 
 @dataclass(frozen=True, slots=True)
+class RecordNodeUnready:
+    """A node of the cluster takes no pod, for a reason."""
+
+    node: NodeName
+    reason: str
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RecordNodeReady:
+    """A node of the cluster takes pods (again)."""
+
+    node: NodeName
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPoolChange:
+    """A pool is another one or gone; `change` says how. `sequence`: where that stands in the stream inventory."""
+
+    driver: str
+    pool: str
+    node: NodeName
+    change: str
+    sequence: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class RecordConfirmation:
     """Allocation ran again on the actual slices and every member has its devices."""
 
     attempt: int
     placements: tuple[Placement, ...]
     now: datetime
+    check: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +167,35 @@ class RecordBreak:
     attempt: int
     reasons: tuple[Reason, ...]
     now: datetime
+    check: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMemberLoss:
+    """A pod is gone or runs no more."""
+
+    pod: str
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDrift:
+    """An object that the request names is shown with another content than was accepted."""
+
+    kind: str
+    name: str
+    shown_hash: str
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class RecordMemberBind:
-    """A pod that consumes the request was bound to a node."""
+    """A pod that consumes the request was bound to a node. `ungrouped`: without its template's scheduling group."""
 
     pod: str
     node: NodeName
     now: datetime
+    ungrouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +217,13 @@ class RecordBookingRelease:
 
 @dataclass(frozen=True, slots=True)
 class WakeGang:
-    """A timer of `attempt` fired. `ready`: nodes of its orders that the cluster shows as Ready."""
+    """A timer of `attempt` fired. `ready`: nodes of its orders that the cluster shows as Ready. `ahead`: as above."""
 
     attempt: int
     timer: Timer
     now: datetime
     ready: frozenset[tuple[OrderId, NodeName]] = frozenset()
+    ahead: GangId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +243,13 @@ Command: TypeAlias = (
     | RecordShortfall
     | RecordArrival
     | RecordNodeLoss
+    | RecordNodeUnready
+    | RecordNodeReady
+    | RecordPoolChange
     | RecordConfirmation
     | RecordBreak
+    | RecordMemberLoss
+    | RecordDrift
     | RecordMemberBind
     | RecordOrderCancel
     | RecordBookingRelease

@@ -42,13 +42,17 @@ class GangRequested:
 
 @dataclass(frozen=True, slots=True)
 class PlanningStarted:
-    """A plan is wanted; the booking of an earlier attempt is replaced by it."""
+    """A plan is wanted; the booking of an earlier attempt is replaced by it.
+
+    With `lost_nodes` it repairs an offer: members on these nodes are placed anew, all others stay where they are.
+    """
 
     attempt: int
     excluded_node_groups: tuple[NodeGroupName, ...]
     kept_nodes: tuple[ArrivedNode, ...]
     cause: str
     start_time: datetime
+    lost_nodes: tuple[NodeName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +76,16 @@ class GangWaits:
 
 @dataclass(frozen=True, slots=True)
 class NodeOrder:
-    """Nodes asked of one group; they become the ordinals from `first_ordinal` on."""
+    """Nodes asked of one group; they become the ordinals from `first_ordinal` on.
+
+    `trial`: the rest of the group follows when these have the promised shape.
+    """
 
     order_id: OrderId
     node_group: NodeGroupName
     count: int
     first_ordinal: int
+    trial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +123,65 @@ class ShortfallRecorded:
 
 @dataclass(frozen=True, slots=True)
 class NodeArrivalRecorded:
-    """An ordered node is Ready with complete pools."""
+    """An ordered node is Ready with complete pools. `inventory_sequence`: where that stands in the stream inventory."""
 
     node: ArrivedNode
     mismatches: tuple[ShapeMismatch, ...]
     arrive_time: datetime
+    inventory_sequence: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NodeLossRecorded:
-    """A node of the gang is gone; `order_id` is empty for a node that Muster did not order."""
+    """A node of the gang is gone, or counts as gone for a `cause`; `order_id` is empty for one that was not ordered."""
 
     node: NodeName
     order_id: OrderId
     loss_time: datetime
+    cause: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberNodeUnreadied:
+    """A node with members takes no pod; it counts as gone from `deadline` on, and is looked at again at `wake_time`."""
+
+    node: NodeName
+    reason: str
+    unready_time: datetime
+    deadline: datetime
+    wake_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class MemberNodeRecovered:
+    """A node with members is Ready again."""
+
+    node: NodeName
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPoolChanged:
+    """What a driver publishes for members changed after they were verified; the `check`-th check follows.
+
+    `node` is empty for a pool that several nodes reach.
+    """
+
+    attempt: int
+    driver: str
+    pool: str
+    node: NodeName
+    change: str
+    check: int
+    inventory_sequence: int
+
+
+@dataclass(frozen=True, slots=True)
+class OfferRevised:
+    """A check after the offer gave other devices on the same nodes."""
+
+    attempt: int
+    check: int
+    placements: tuple[Placement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +221,39 @@ class GangReadied:
 
 @dataclass(frozen=True, slots=True)
 class MemberBindRecorded:
-    """A member runs."""
+    """A member runs. `ungrouped`: its template names a scheduling group and the pod has none (T38)."""
 
     pod: str
     node: NodeName
+    ungrouped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLossRecorded:
+    """A member that was bound is gone again; its place is kept for the pod that follows it."""
+
+    pod: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateDriftRecorded:
+    """An object that the request names is another one now; the gang goes on with what was accepted (T3)."""
+
+    kind: str
+    name: str
+    accepted_hash: str
+    shown_hash: str
+    drift_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class HoldStarted:
+    """The request is gone; what has arrived is held until `deadline` for the workload's next attempt (F23, T28)."""
+
+    reasons: tuple[Reason, ...]
+    orders: tuple[SurplusOrder, ...]
+    start_time: datetime
+    deadline: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +309,18 @@ class OrphanFound:
     node: NodeName = NO_NODE
 
 
+Watched: TypeAlias = (
+    MemberNodeUnreadied
+    | MemberNodeRecovered
+    | MemberPoolChanged
+    | OfferRevised
+    | MemberLossRecorded
+    | TemplateDriftRecorded
+    | HoldStarted
+)
 Event: TypeAlias = (
-    GangRequested
+    Watched
+    | GangRequested
     | PlanningStarted
     | GangPlanBooked
     | GangWaits

@@ -48,8 +48,8 @@ def order_facts(command: Command, saga: Saga) -> list[Event]:
 def member_facts(command: Command, saga: Saga) -> list[Event]:
     """A pod that was not known to be bound."""
     match command:
-        case RecordMemberBind(pod, node) if pod not in dict(saga.bound):
-            return [MemberBindRecorded(pod, node)]
+        case RecordMemberBind(pod, node, _, ungrouped) if pod not in dict(saga.bound) and node not in saga.gone:
+            return [MemberBindRecorded(pod, node, ungrouped)]
         case _:
             return []
 
@@ -89,7 +89,7 @@ def _on_arrival(order: Order | None, arrival: RecordArrival) -> list[Event]:
     node = arrival.node
     if order is None or node.node in order.lost | order.deleted or any(a.node == node.node for a in order.arrived):
         return []
-    noted = NodeArrivalRecorded(node, arrival.mismatches, arrival.now)
+    noted = NodeArrivalRecorded(node, arrival.mismatches, arrival.now, arrival.sequence)
     beyond = order.live and order.kept is not None and node.node not in order.kept
     if order.closed or order.state is OrderState.CANCELLED or (beyond and order.state is not OrderState.CANCELLING):
         return [noted, _orphan(order, {node.node})]

@@ -4,10 +4,11 @@ from functools import partial
 
 from muster_decider import Decider
 from muster_gang_coordinator.domain.arrival import decide_arriving
-from muster_gang_coordinator.domain.commands import CancelGang, Command, RequestGang, Timer, WakeGang
-from muster_gang_coordinator.domain.events import EndState, Event, GangRequested
+from muster_gang_coordinator.domain.commands import CancelGang, Command, RecordDrift, RequestGang, Timer, WakeGang
+from muster_gang_coordinator.domain.events import EndState, Event, GangRequested, TemplateDriftRecorded
 from muster_gang_coordinator.domain.evolve import evolve
 from muster_gang_coordinator.domain.giving_back import decide_compensating, decide_over, end_gang
+from muster_gang_coordinator.domain.holding import cancel, decide_held
 from muster_gang_coordinator.domain.offer import decide_ready, decide_verifying
 from muster_gang_coordinator.domain.planning import (
     decide_planning,
@@ -16,7 +17,7 @@ from muster_gang_coordinator.domain.planning import (
     decide_waiting,
 )
 from muster_gang_coordinator.domain.policy import SagaPolicy
-from muster_gang_coordinator.domain.refusals import GangAlreadyRequested, UnknownGang, cancelled, request_expired
+from muster_gang_coordinator.domain.refusals import GangAlreadyRequested, UnknownGang, request_expired
 from muster_gang_coordinator.domain.states import (
     Arriving,
     Booked,
@@ -24,6 +25,7 @@ from muster_gang_coordinator.domain.states import (
     Consumed,
     Ended,
     Gang,
+    Held,
     Known,
     Live,
     New,
@@ -58,14 +60,17 @@ def decide(policy: SagaPolicy, command: Command, gang: Gang) -> list[Event]:
 def _decide_live(policy: SagaPolicy, command: Command, gang: Live) -> list[Event]:
     saga = gang.saga
     match command:
-        case CancelGang(cause, now, uid):
+        case CancelGang(uid=uid):
             if uid not in {None, saga.spec.uid}:
                 return []  # another attempt of the workload has adopted the gang
-            return end_gang(saga, EndState.CANCELLED, (cancelled(cause),), now)
-        case WakeGang(timer=Timer.REQUEST, now=now) if not isinstance(gang, Ready):
+            return cancel(policy, command, gang)
+        case WakeGang(timer=Timer.REQUEST, now=now) if not saga.offered and not isinstance(gang, Held):
             due = saga.request_time + policy.request_lifetime
             return end_gang(saga, EndState.FAILED, (request_expired(saga.request_time),), now) if now >= due else []
-        case RequestGang() if not isinstance(gang, Received):
+        case RecordDrift(kind, name, shown, now):
+            known = shown in {saga.spec.content_hash, *saga.drift}
+            return [] if known else [TemplateDriftRecorded(kind, name, saga.spec.content_hash, shown, now)]
+        case RequestGang() if not isinstance(gang, Received | Held):
             _refuse_other_content(command, gang)
             return _adopt(command, gang)
         case _:
@@ -87,7 +92,10 @@ def _decide_state(policy: SagaPolicy, command: Command, gang: Live) -> list[Even
         case Verifying():
             return decide_verifying(policy, command, gang)
         case Ready():
-            return decide_ready(command, gang)
+            return decide_ready(policy, command, gang)
+        case Held():
+            _refuse_other_content(command, gang)
+            return decide_held(command, gang)
 
 
 def _adopt(command: RequestGang, gang: Live) -> list[Event]:

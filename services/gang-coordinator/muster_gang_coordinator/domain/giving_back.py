@@ -28,11 +28,12 @@ _NO_ORDER = OrderId("")
 def end_gang(saga: Saga, end_state: EndState, reasons: tuple[Reason, ...], now: datetime) -> list[Event]:
     """Ends the gang: at once when it holds nothing, else over a compensation.
 
-    A gang whose members partly run is revoked, never failed: `Failed` would take the capacity of a running
-    workload for a lost try (group-capacity §2.3, T30). With a plan in flight the ledger is told to let go as well: it
-    never books for a gang that it has released.
+    A gang whose members partly run is revoked, never failed: `Failed` would take the capacity of a running workload
+    for a lost try (group-capacity §2.3, T30). So is one that was offered and could not be repaired. With a plan in
+    flight the ledger is told to let go as well: it never books for a gang that it has released.
     """
-    if saga.bound and end_state in {EndState.FAILED, EndState.EXPIRED}:
+    offer_fails = saga.offered and end_state is EndState.FAILED
+    if offer_fails or (saga.bound and end_state in {EndState.FAILED, EndState.EXPIRED}):
         end_state = EndState.REVOKED
     if saga.holds_nothing:
         return [GangEnded(end_state, reasons, now)]

@@ -32,7 +32,7 @@ class PartSeen:
 class PodSeen:
     """A pod; `request` is the ProvisioningRequest that it consumes, of class `class_name` as it says, `node` where it
     is bound, `group` its PodGroup, each may be empty. Pods of one template have the same `look`. `gated`: it waits for
-    Muster. `json` is there for pods of a group that have no node and name no request."""
+    Muster. `grouped`: it names a scheduling group. `json` is there for pods of a group without node and request."""
 
     key: ObjectKey
     request: str
@@ -43,6 +43,7 @@ class PodSeen:
     uid: str = ""
     gated: bool = False
     json: bytes = b""
+    grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,15 +19,17 @@ class BookGang:
     spec: GangSpec
     excluded_node_groups: tuple[NodeGroupName, ...]
     kept_nodes: tuple[ArrivedNode, ...]
+    lost_nodes: tuple[NodeName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmGang:
-    """To the claim-matcher: allocate again on what arrived."""
+    """To the claim-matcher: allocate again on what arrived; with a `check` on what an offer stands on."""
 
     gang_id: GangId
     attempt: int
     nodes: tuple[ArrivedNode, ...]
+    check: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,15 +29,15 @@ from muster_gang_coordinator.domain.events import (
 )
 from muster_gang_coordinator.domain.evolve import fold
 from muster_gang_coordinator.domain.facts import member_facts, order_facts
+from muster_gang_coordinator.domain.fairness import comes_after
 from muster_gang_coordinator.domain.giving_back import end_gang
-from muster_gang_coordinator.domain.plans import NoPlanKind, Reason
+from muster_gang_coordinator.domain.plans import GroupOrder, NoPlanKind, Reason
 from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
 from muster_gang_coordinator.domain.refusals import missing_objects, no_plan
 from muster_gang_coordinator.domain.saga import Saga
 from muster_gang_coordinator.domain.states import Booked, Planning, Received, Waiting
-from muster_types import GangId, NodeGroupName, OrderId
-
-_NOBODY_CONFIRMED: frozenset[NodeGroupName] = frozenset()
+from muster_gang_coordinator.domain.trust import TemplateTrust, not_ordered_from
+from muster_types import GangId, OrderId
 
 
 def decide_request(command: RequestGang) -> list[Event]:
@@ -47,7 +47,7 @@ def decide_request(command: RequestGang) -> list[Event]:
         return [requested, GangEnded(EndState.FAILED, command.spec.defects, command.now)]
     if command.spec.missing:
         return [requested]
-    return [requested, _first_attempt(command.now)]
+    return [requested, _first(command)]
 
 
 def decide_received(policy: SagaPolicy, command: Command, gang: Received) -> list[Event]:
@@ -57,8 +57,8 @@ def decide_received(policy: SagaPolicy, command: Command, gang: Received) -> lis
         case RequestGang(spec=spec, now=now) if spec.uid == saga.spec.uid and spec.defects:
             requested = GangRequested(saga.gang_id, spec, saga.request_id, saga.request_time)
             return [requested, GangEnded(EndState.FAILED, spec.defects, now)]
-        case RequestGang(spec=spec, now=now) if spec.uid == saga.spec.uid and not spec.missing:
-            return [GangRequested(saga.gang_id, spec, saga.request_id, saga.request_time), _first_attempt(now)]
+        case RequestGang(spec=spec) if spec.uid == saga.spec.uid and not spec.missing:
+            return [GangRequested(saga.gang_id, spec, saga.request_id, saga.request_time), _first(command)]
         case RequestGang(spec=spec) if spec.uid == saga.spec.uid and spec.missing != saga.spec.missing:
             return [GangRequested(saga.gang_id, spec, saga.request_id, saga.request_time)]
         case WakeGang(timer=Timer.TEMPLATES, now=now) if now >= saga.request_time + policy.template_wait:
@@ -78,6 +78,7 @@ def decide_planning(policy: SagaPolicy, command: Command, gang: Planning) -> lis
                 return [booked]
             return [booked, *_after_booking(policy, command, after)]
         case RecordNoPlan(attempt, kind, reasons, now) if attempt == saga.attempt:
+            reasons = (*reasons, *_left_out(policy, command))
             why = (no_plan(kind), *reasons)
             if saga.booked or saga.live_orders or saga.setbacks:
                 return _refused(saga, why, now)
@@ -94,6 +95,9 @@ def decide_waiting(command: Command, gang: Waiting) -> list[Event]:
     match command:
         case RetryGang(cause, now):
             return [_next_attempt(saga, cause, now)]
+        case WakeGang(attempt, Timer.RETRY, now, ahead=ahead) if attempt == saga.attempt and ahead is not None:
+            kept = [r for r in gang.reasons if r.code != comes_after(ahead).code]
+            return [GangWaits(attempt, gang.kind, (*kept, comes_after(ahead)), now)]
         case WakeGang(attempt, Timer.RETRY, now) if attempt == saga.attempt:
             return [_next_attempt(saga, "a while has passed since the last try", now)]
         case _:
@@ -108,25 +112,22 @@ def _after_booking(policy: SagaPolicy, command: RecordBooking, gang: Booked) -> 
     released: list[Event] = [SurplusReleased(surplus)] if surplus else []
     if not command.plan.orders:
         return [*released, VerificationStarted(saga.attempt, (), now)]
-    return [*released, order_nodes(policy, saga, now, command.unconfirmed)]
+    wrong = command.trust.refused(o.node_group for o in command.plan.orders) if _tried(policy) else ()
+    if wrong:  # the judgement came while the plan was made
+        return replan(policy, saga, frozenset(w.node_group for w in wrong), tuple(map(not_ordered_from, wrong)), now)
+    return [*released, order_nodes(policy, saga, saga.unordered(), now, command.trust)]
 
 
 def order_nodes(
-    policy: SagaPolicy, saga: Saga, now: datetime, unconfirmed: frozenset[NodeGroupName] = _NOBODY_CONFIRMED
+    policy: SagaPolicy, saga: Saga, groups: tuple[GroupOrder, ...], now: datetime, trust: TemplateTrust
 ) -> NodesOrdered:
-    """Orders what the plan still needs; of a group with an unconfirmed template one node first, by policy."""
+    """Orders of `groups` what the plan still needs; where the template is unconfirmed the smallest unit first."""
     placed = {o.node_group: o.first_ordinal + o.count for o in saga.current}
-    orders = []
-    for n, group in enumerate(saga.unordered(), len(saga.current) + 1):
-        trial = policy.trial_orders is TrialOrders.ONE_NODE_FIRST and group.node_group in unconfirmed
-        orders.append(
-            NodeOrder(
-                order_id(saga.gang_id, saga.attempt, n),
-                group.node_group,
-                1 if trial else group.count,
-                placed.get(group.node_group, 0),
-            )
-        )
+    orders: list[NodeOrder] = []
+    for n, group in enumerate(groups, len(saga.current) + 1):
+        count = trust.trial_size(group.node_group, group.count) if _tried(policy) else group.count
+        number, first = order_id(saga.gang_id, saga.attempt, n), placed.get(group.node_group, 0)
+        orders.append(NodeOrder(number, group.node_group, count, first, trial=count < group.count))
     return NodesOrdered(saga.attempt, tuple(orders), now, now + policy.node_deadline, now + policy.device_deadline)
 
 
@@ -148,12 +149,22 @@ def surplus_orders(saga: Saga, used: frozenset[str]) -> tuple[SurplusOrder, ...]
     return tuple(surplus)
 
 
+def _tried(policy: SagaPolicy) -> bool:
+    return policy.trial_orders is TrialOrders.ONE_NODE_FIRST
+
+
+def _left_out(policy: SagaPolicy, command: RecordNoPlan) -> tuple[Reason, ...]:
+    return tuple(map(not_ordered_from, command.trust.mistrusted)) if _tried(policy) else ()
+
+
 def _refused(saga: Saga, why: tuple[Reason, ...], now: datetime) -> list[Event]:
     return end_gang(replace(saga, answered=saga.attempt), EndState.FAILED, why, now)
 
 
-def _first_attempt(now: datetime) -> PlanningStarted:
-    return PlanningStarted(1, (), (), "the request", now)
+def _first(command: RequestGang) -> PlanningStarted | GangWaits:
+    if command.ahead is not None:
+        return GangWaits(0, NoPlanKind.NOT_NOW, (comes_after(command.ahead),), command.now)
+    return PlanningStarted(1, (), (), "the request", command.now)
 
 
 def _next_attempt(saga: Saga, cause: str, now: datetime) -> PlanningStarted:

@@ -7,7 +7,8 @@ from enum import Enum, unique
 
 @unique
 class TrialOrders(Enum):
-    """What is ordered first from a group whose template no arrival has confirmed."""
+    """What is ordered first from a group whose template no arrival has confirmed and nobody answers for. With trials,
+    nothing at all is ordered on a template that an arrival has proved wrong."""
 
     OFF = "off"
     ONE_NODE_FIRST = "one node first"
@@ -22,6 +23,12 @@ class SagaPolicy:
     device_deadline: timedelta = timedelta(minutes=30)
     request_lifetime: timedelta = timedelta(days=7)
     retry_after: timedelta = timedelta(minutes=5)
+    # How long bookings of others may keep a gang waiting before it is planned ahead of all that come behind it.
+    patience: timedelta = timedelta(minutes=5)
+    # How long a node with members may be NotReady before it counts as gone.
+    unready_grace: timedelta = timedelta(minutes=2)
+    # How long what has arrived for a deleted request is held for the workload's next attempt.
+    successor_hold: timedelta = timedelta(minutes=5)
     # Replannings after a shortfall, a loss or a failed verification before the gang gives up.
     max_setbacks: int = 5
-    trial_orders: TrialOrders = TrialOrders.OFF
+    trial_orders: TrialOrders = TrialOrders.ONE_NODE_FIRST

@@ -9,6 +9,7 @@ from muster_gang_coordinator.domain.states import (
     Compensating,
     Consumed,
     Ended,
+    Held,
     Known,
     Ordered,
     Planning,
@@ -26,7 +27,8 @@ def progress(gang: Known) -> str:
             missing = ", ".join(f"{key.kind} {key.namespace}/{key.name}" for key in saga.spec.missing)
             return f"waits for {missing}"
         case Planning(saga, cause):
-            return "plans" if saga.attempt == 1 else f"plans again (attempt {saga.attempt}): {cause}"
+            what = "repairs" if saga.offered else "plans again"
+            return "plans" if saga.attempt == 1 else f"{what} (attempt {saga.attempt}): {cause}"
         case Waiting(_, _, reasons):
             return f"no plan now: {reason_text(reasons)}"
         case Booked():
@@ -37,6 +39,10 @@ def progress(gang: Known) -> str:
             return "checks the shape of what is there"
         case Ready(saga):
             return f"capacity is ready; {len(saga.bound)} of {saga.wanted_pods} pods are bound"
+        case Held(saga, reasons, deadline):
+            count = len(saga.present)
+            until = deadline.isoformat(timespec="seconds")
+            return f"{reason_text(reasons)}; {count} nodes are held for the next attempt of the workload until {until}"
         case Consumed(saga):
             return f"consumed: all {saga.wanted_pods} pods are bound"
         case Compensating(saga, end_state, reasons):

@@ -11,16 +11,23 @@ from muster_gang_coordinator.domain.events import (
     GangReadied,
     GangRequested,
     GangWaits,
+    HoldStarted,
     MemberBindRecorded,
+    MemberLossRecorded,
+    MemberNodeRecovered,
+    MemberNodeUnreadied,
+    MemberPoolChanged,
     NodeArrivalRecorded,
     NodeLossRecorded,
     NodesOrdered,
+    OfferRevised,
     OrderCancelRecorded,
     OrderFillRecorded,
     OrphanFound,
     PlanningStarted,
     ShortfallRecorded,
     SurplusReleased,
+    TemplateDriftRecorded,
     VerificationStarted,
 )
 from muster_gang_coordinator.domain.outgoing import (
@@ -49,8 +56,15 @@ def react(policy: SagaPolicy, event: Event, saga: Saga) -> list[Outgoing]:
             ends = WakeAt(gang_id, 0, Timer.REQUEST, request_time + policy.request_lifetime)
             comes = WakeAt(gang_id, 0, Timer.TEMPLATES, request_time + policy.template_wait)
             return [comes, ends] if spec.missing else [ends]
-        case PlanningStarted(attempt, excluded, kept):
-            return [BookGang(gang_id, attempt, saga.spec, excluded, kept)]
+        case PlanningStarted(attempt, excluded, kept, lost_nodes=lost):
+            return [BookGang(gang_id, attempt, saga.spec, excluded, kept, lost)]
+        case MemberNodeUnreadied(wake_time=wake_time):
+            return [WakeAt(gang_id, 0, Timer.UNREADY, wake_time)]
+        case MemberPoolChanged(attempt=attempt, check=check):
+            return [ConfirmGang(gang_id, attempt, (), check)]
+        case HoldStarted(orders=orders, deadline=deadline):
+            back = [_cancel(saga, o.order_id, o.kept_nodes) for o in orders]
+            return [*back, WakeAt(gang_id, 0, Timer.HOLD, deadline)]
         case GangWaits(attempt=attempt, wait_time=wait_time):
             return [WakeAt(gang_id, attempt, Timer.RETRY, wait_time + policy.retry_after)]
         case NodesOrdered(attempt, orders, _, node_deadline, device_deadline):
@@ -84,6 +98,10 @@ def react(policy: SagaPolicy, event: Event, saga: Saga) -> list[Outgoing]:
             | NodeArrivalRecorded()
             | NodeLossRecorded()
             | MemberBindRecorded()
+            | MemberLossRecorded()
+            | MemberNodeRecovered()
+            | OfferRevised()
+            | TemplateDriftRecorded()
             | OrderCancelRecorded()
             | BookingReleaseRecorded()
         ):

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from muster_decider import DomainError
+from muster_gang_coordinator.domain.events import NodeLossRecorded
 from muster_gang_coordinator.domain.plans import NoPlanKind, Reason
 from muster_types import ObjectKey
 
@@ -68,6 +69,7 @@ def booking_expired(bound: int, pods: int) -> Reason:
     return Reason("BOOKING_EXPIRED", f"{come} before the booking ended", (("bound", str(bound)), ("pods", str(pods))))
 
 
-def node_lost(node: str) -> Reason:
-    """A node of an offered gang is gone."""
-    return Reason("NODE_LOST", f"node {node} is gone", (("node", node),))
+def node_lost(loss: NodeLossRecorded) -> Reason:
+    """A node of an offered gang is gone, or counts as gone."""
+    text = f"node {loss.node} is given up: {loss.cause}" if loss.cause else f"node {loss.node} is gone"
+    return Reason("NODE_LOST", text, (("node", str(loss.node)),))

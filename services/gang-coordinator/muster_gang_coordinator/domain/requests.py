@@ -1,6 +1,6 @@
 """What a gang asks for, and the choice between a new gang and the one that already serves the same workload."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import sha1
 
@@ -31,6 +31,11 @@ class GangSpec:
     workload_key: str = ""
     missing: tuple[ObjectKey, ...] = ()
     defects: tuple[Reason, ...] = ()
+
+    @property
+    def abridged(self) -> "GangSpec":
+        """Without the objects themselves: what an ended gang keeps. Hash and stream still tell what they were."""
+        return replace(self, request_json=b"", objects_json=())
 
     @property
     def key(self) -> ObjectKey:

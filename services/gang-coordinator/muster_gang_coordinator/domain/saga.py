@@ -16,6 +16,10 @@ class Saga:
     `orders` holds every order ever placed, in order. `lost` are nodes of the present plan that are gone.
     `setbacks` counts replannings after a shortfall, a loss or a failed verification. `bound` maps pods to nodes.
     `released`: the ledger let go of the gang, which is for good: no booking can follow.
+    `offered`: the cluster was told that the capacity is there, which can be repaired and revoked, not taken back.
+    `gone` are nodes that a repair has given up for good. `unready` are nodes with members that take no pod, each with
+    the moment from which it counts as gone. `check` counts the checks after the first verification, `as_of` is the
+    newest fact of the inventory that the gang knows. `drift`: contents of named objects that were seen and not taken.
     """
 
     gang_id: GangId
@@ -31,6 +35,12 @@ class Saga:
     setbacks: int = 0
     lost: frozenset[NodeName] = frozenset()
     released: bool = False
+    offered: bool = False
+    gone: frozenset[NodeName] = frozenset()
+    unready: tuple[tuple[NodeName, datetime], ...] = ()
+    check: int = 0
+    as_of: int = 0
+    drift: tuple[str, ...] = ()
     bound: tuple[tuple[str, NodeName], ...] = ()
 
     @property

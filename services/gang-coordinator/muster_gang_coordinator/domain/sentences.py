@@ -13,17 +13,26 @@ from muster_gang_coordinator.domain.events import (
     GangReadied,
     GangRequested,
     GangWaits,
+    HoldStarted,
     MemberBindRecorded,
+    MemberLossRecorded,
+    MemberNodeRecovered,
+    MemberNodeUnreadied,
+    MemberPoolChanged,
     NodeArrivalRecorded,
     NodeLossRecorded,
+    NodeOrder,
     NodesOrdered,
+    OfferRevised,
     OrderCancelRecorded,
     OrderFillRecorded,
     OrphanFound,
     PlanningStarted,
     ShortfallRecorded,
     SurplusReleased,
+    TemplateDriftRecorded,
     VerificationStarted,
+    Watched,
 )
 from muster_gang_coordinator.domain.plans import Reason, existing_nodes
 
@@ -37,8 +46,9 @@ def sentence(event: Event) -> str:
             asked = f"asked for {_count(spec.pod_count, 'pod')} by {spec.namespace}/{spec.name}"
             missing = ", ".join(f"{key.kind} {key.namespace}/{key.name}" for key in spec.missing)
             return f"{asked}; waits for {missing}" if missing else asked
-        case PlanningStarted(attempt, excluded, kept, cause):
-            text = "plans" if attempt == 1 else f"plans again (attempt {attempt}): {cause}"
+        case PlanningStarted(attempt, excluded, kept, cause, lost_nodes=lost):
+            again = "repairs, all other members stay" if lost else "plans again"
+            text = "plans" if attempt == 1 else f"{again} (attempt {attempt}): {cause}"
             text += f"; without node group {_list(excluded)}" if excluded else ""
             return text + (f"; keeps {_list(n.node for n in kept)}" if kept else "")
         case GangPlanBooked(_, plan):
@@ -53,7 +63,7 @@ def sentence(event: Event) -> str:
         case GangWaits(reasons=reasons):
             return f"no plan now: {reason_text(reasons)}"
         case NodesOrdered(orders=orders):
-            return "ordered " + ", ".join(f"{_count(o.count, 'node')} of {o.node_group} ({o.order_id})" for o in orders)
+            return "ordered " + ", ".join(map(_order_text, orders))
         case OrderFillRecorded(order_id, nodes):
             return f"order {order_id} is filled: {_list(nodes)} on the way"
         case ShortfallRecorded() as e:
@@ -63,8 +73,9 @@ def sentence(event: Event) -> str:
         case NodeArrivalRecorded(node, mismatches):
             odd = "; ".join(f"{m.check} {m.sentence}" for m in mismatches)
             return f"node {node.node} of {node.node_group} arrived" + (f" in another shape: {odd}" if odd else "")
-        case NodeLossRecorded(node, order_id):
-            return f"node {node} is gone" + (f" (order {order_id})" if order_id else "")
+        case NodeLossRecorded(node, order_id, cause=cause):
+            text = f"node {node} is given up: {cause}" if cause else f"node {node} is gone"
+            return text + (f" (order {order_id})" if order_id else "")
         case VerificationStarted(_, nodes):
             return (
                 "every node is there; allocation runs again on the actual slices"
@@ -78,8 +89,9 @@ def sentence(event: Event) -> str:
         case GangReadied(_, placements, _, ready_time, deadline):
             nodes = _list(sorted(existing_nodes(placements)))
             return f"ready on {nodes}: offered for {_duration(deadline - ready_time)}"
-        case MemberBindRecorded(pod, node):
-            return f"pod {pod} is bound to {node}"
+        case MemberBindRecorded(pod, node, ungrouped):
+            odd = "; it lacks the scheduling group of its template, so the cluster does not enforce the gang"
+            return f"pod {pod} is bound to {node}{odd if ungrouped else ''}"
         case GangConsumed():
             return "every member is bound: consumed"
         case CompensationStarted(end_state, reasons, order_ids, booking_held):
@@ -99,12 +111,42 @@ def sentence(event: Event) -> str:
         case OrphanFound(order_id, node=node):
             what = f"node {node} of order {order_id}" if node else f"a node of order {order_id}"
             return f"{what} came too late and is given back"
+        case _:
+            return _watched(event)
+
+
+def _watched(event: Watched) -> str:
+    """What went wrong under members that have their place."""
+    match event:
+        case MemberNodeUnreadied(node, reason, unready, deadline):
+            span = _duration(deadline - unready)
+            return f"node {node} is not Ready: {reason}; unless it recovers it is given up in {span}"
+        case MemberNodeRecovered(node):
+            return f"node {node} is Ready again"
+        case MemberPoolChanged(driver=driver, pool=pool, node=node, change=change):
+            where = f" of node {node}" if node else ""
+            return f"pool {driver}/{pool}{where} changed ({change}); allocation is checked again"
+        case OfferRevised():
+            return "after the change the members have other devices on the same nodes"
+        case MemberLossRecorded(pod):
+            return f"pod {pod} is gone; its place is kept"
+        case TemplateDriftRecorded(kind, name):
+            return f"{kind} {name} was edited after the request was accepted; the gang goes on with what was accepted"
+        case HoldStarted(reasons, orders, start, deadline):
+            nodes = [node for order in orders for node in order.kept_nodes]
+            held = f"holds {_list(nodes)} for the next attempt of the workload for {_duration(deadline - start)}"
+            return f"{reason_text(reasons)}; {held}, and gives back the rest"
 
 
 def reason_text(reasons: Iterable[Reason]) -> str:
     """The sentences of reasons, in order; proofs and what would help stay in the list of reasons."""
     told = [r.sentence for r in reasons if r.code != "PROOF" and not r.code.startswith("HELP_")]
     return "; ".join(told) or "no reason was given"
+
+
+def _order_text(order: NodeOrder) -> str:
+    first = ", as a trial, for no arrival has confirmed its template: the rest follows" if order.trial else ""
+    return f"{_count(order.count, 'node')} of {order.node_group} ({order.order_id}){first}"
 
 
 def _list(items: Iterable[object]) -> str:

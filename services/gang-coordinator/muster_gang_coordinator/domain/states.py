@@ -7,6 +7,7 @@ from typing import TypeAlias
 from muster_gang_coordinator.domain.events import EndState
 from muster_gang_coordinator.domain.plans import ArrivedNode, NoPlanKind, Placement, Reason
 from muster_gang_coordinator.domain.saga import Saga
+from muster_types import NodeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +70,28 @@ class Verifying:
 
     saga: Saga
     nodes: tuple[ArrivedNode, ...]
+    doubted: frozenset[NodeName] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """Offered; the booking clock runs."""
+    """Offered; the booking clock runs. `doubted` are nodes whose pools changed since they were last verified."""
 
     saga: Saga
     placements: tuple[Placement, ...]
     details: tuple[tuple[str, str], ...]
     ready_time: datetime
     booking_deadline: datetime
+    doubted: frozenset[NodeName] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The request is gone; what has arrived waits until `deadline` for the workload's next attempt."""
+
+    saga: Saga
+    reasons: tuple[Reason, ...]
+    deadline: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +122,7 @@ class Ended:
 
 
 InProgress: TypeAlias = Ordered | Arriving
-Live: TypeAlias = Received | Planning | Waiting | Booked | Ordered | Arriving | Verifying | Ready
+Live: TypeAlias = Received | Planning | Waiting | Booked | Ordered | Arriving | Verifying | Ready | Held
 Over: TypeAlias = Consumed | Compensating | Ended
 Known: TypeAlias = Live | Over
 Gang: TypeAlias = New | Known

@@ -11,6 +11,8 @@ from muster_gang_coordinator.domain.events import (
     GangEnded,
     GangReadied,
     GangRequested,
+    GangWaits,
+    HoldStarted,
     PlanningStarted,
 )
 from muster_gang_coordinator.domain.plans import Reason
@@ -69,8 +71,12 @@ def evolve_status(status: RequestStatus, event: Event, gang: Known) -> RequestSt
     match event:
         case GangRequested():
             return status if not isinstance(gang, Received) else EMPTY
+        case HoldStarted():
+            return EMPTY  # the request is gone; the next attempt begins anew
         case PlanningStarted(start_time=time) if not status.true("Accepted"):
             return _accept(status, Condition("Provisioned", False, "Planning", progress(gang), time))
+        case GangWaits(wait_time=time) if not status.true("Accepted"):
+            return _accept(status, Condition("Provisioned", False, "CapacityIsNotFound", progress(gang), time))
         case GangReadied(details=details, ready_time=time):
             provisioned = Condition("Provisioned", True, "CapacityIsProvisioned", "Capacity is ready and held", time)
             return replace(_set(status, provisioned), details=details)

@@ -1,6 +1,7 @@
 """Commands, fired timers and the facts of the other services: decoded, told to their gang, acknowledged."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 
 from google.protobuf.message import Message
@@ -18,11 +19,22 @@ from muster_eventstore import (
     parse_event,
     parse_timer,
 )
-from muster_gang_coordinator.domain.commands import CancelGang, Command, RecordBooking, RequestGang, WakeGang
+from muster_gang_coordinator.domain.commands import (
+    CancelGang,
+    Command,
+    RecordArrival,
+    RecordBooking,
+    RecordNoPlan,
+    RecordPoolChange,
+    RequestGang,
+    Timer,
+    WakeGang,
+)
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import Desk
 from muster_gang_coordinator.handlers.projections import GangsView
 from muster_gang_coordinator.handlers.trust import TrustView
+from muster_gang_coordinator.handlers.turns import Turns
 from muster_gang_coordinator.wire.commands import from_timer
 from muster_gang_coordinator.wire.facts import Fact
 from muster_gang_coordinator.wire.plans import from_time
@@ -77,29 +89,38 @@ class FactsConsumer:
                 continue
             cause = Cause.of(decoded.meta).step("fact", index)
             for gang_id in await self._concerned(cluster, fact):
-                await self._desk.tell(cluster, gang_id, self._with_trust(cluster, fact.command), cause)
+                command = self._with_context(cluster, fact.command, delivery.message.sequence)
+                await self._desk.tell(cluster, gang_id, command, cause)
 
     async def _concerned(self, cluster: ClusterId, fact: Fact) -> list[GangId]:
         named = {fact.gang_id} if fact.gang_id else set[GangId]()
-        if fact.lost_node is not None:
+        if fact.node is not None or fact.pool is not None:
             await self._level()
-            named |= set(self._gangs.on_node(cluster, fact.lost_node))
+        if fact.node is not None:
+            named.update(self._gangs.on_node(cluster, fact.node))
+        if fact.pool is not None:
+            named.update(self._gangs.on_pool(cluster, *fact.pool))
         return sorted(named)
 
-    def _with_trust(self, cluster: ClusterId, command: Command) -> Command:
-        if not isinstance(command, RecordBooking):
-            return command
-        groups = self._trust.unconfirmed(cluster, (o.node_group for o in command.plan.orders))
-        return RecordBooking(command.attempt, command.plan, command.now, groups)
+    def _with_context(self, cluster: ClusterId, command: Command, sequence: int) -> Command:
+        """What else is known when the fact is taken in; facts of the inventory carry their place in its stream."""
+        if isinstance(command, RecordArrival | RecordPoolChange):
+            return replace(command, sequence=sequence)
+        if isinstance(command, RecordBooking | RecordNoPlan):
+            return replace(command, trust=self._trust.trust_of(cluster))
+        return command
 
 
 class CommandsConsumer:
     """Commands to gangs, and fired timers."""
 
-    def __init__(self, codec: Codec, desk: Desk, clusters: ClusterView, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self, codec: Codec, desk: Desk, clusters: ClusterView, turns: Turns, now: Callable[[], datetime]
+    ) -> None:
         self._codec = codec
         self._desk = desk
         self._clusters = clusters
+        self._turns = turns
         self._now = now
 
     async def handle(self, delivery: Delivery) -> None:
@@ -118,7 +139,9 @@ class CommandsConsumer:
         match message:
             case gangs_pb2.RequestGang() as m:
                 gang_id = GangId(m.gang_id)
-                return gang_id, RequestGang(gang_id, from_spec(m.spec), m.request_id, self._now())
+                spec = from_spec(m.spec)
+                ahead = self._turns.ahead_of(cluster, gang_id, spec.priority)
+                return gang_id, RequestGang(gang_id, spec, m.request_id, self._now(), ahead)
             case gangs_pb2.CancelGang() as m:
                 return GangId(m.gang_id), CancelGang(m.cause or "somebody asked for it", self._now())
             case gangs_pb2.WakeGang() as m:
@@ -126,6 +149,8 @@ class CommandsConsumer:
                 now = max(self._now(), from_time(m.due_time))
                 gang_id = GangId(m.gang_id)
                 ready = self._clusters.ready_nodes(cluster, gang_id)
-                return gang_id, WakeGang(m.attempt, from_timer(m.timer), now, ready)
+                timer = from_timer(m.timer)
+                ahead = self._turns.ahead_of(cluster, gang_id, 0) if timer is Timer.RETRY else None
+                return gang_id, WakeGang(m.attempt, timer, now, ready, ahead)
             case _:
                 raise PermanentError("FOREIGN_COMMAND", f"{message.DESCRIPTOR.full_name} is no command to a gang")

@@ -12,9 +12,10 @@ from muster_gang_coordinator.handlers.desk import gang_of
 from muster_gang_coordinator.handlers.projections import GangsView, Step
 from muster_gang_coordinator.handlers.retries import RetryRounds
 from muster_gang_coordinator.handlers.trust import TrustView
+from muster_gang_coordinator.wire.declared_groups import from_group
 from muster_gang_coordinator.wire.events import from_wire
 from muster_gang_coordinator.wire.observed import from_observed
-from muster_types import ClusterId, NodeGroupName
+from muster_types import ClusterId, NodeGroupName, NodeName
 
 log = structlog.get_logger("muster.feeds")
 
@@ -69,11 +70,14 @@ class InventoryModel:
             match event:
                 case inventory_pb2.TemplateTrusted() as m:
                     self._trust.trust(cluster, NodeGroupName(m.node_group))
+                    self._rounds.changed(cluster, f"the template of node group {m.node_group} is trusted")
                 case inventory_pb2.TemplateMistrusted() as m:
-                    self._trust.mistrust(cluster, NodeGroupName(m.node_group))
+                    evidence = "; ".join(f"{each.check} {each.sentence}" for each in m.mismatches)
+                    self._trust.mistrust(cluster, NodeGroupName(m.node_group), NodeName(m.node), evidence)
                 case inventory_pb2.NodeReadied() as m:
                     self._rounds.changed(cluster, f"node {m.node} is ready")
                 case inventory_pb2.NodeGroupDeclared() as m:
+                    self._trust.declare(cluster, NodeGroupName(m.name), *from_group(m.json))
                     self._rounds.changed(cluster, f"node group {m.name} was declared")
                 case inventory_pb2.PoolChanged() as m if m.state == inventory_pb2.POOL_STATE_COMPLETE:
                     self._rounds.changed(cluster, f"pool {m.driver}/{m.pool} is complete")

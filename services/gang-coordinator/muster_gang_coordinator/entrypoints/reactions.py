@@ -1,17 +1,19 @@
 """Own events -> commands to others. Recorded first, sent second; ids derive from the event's."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 
 from muster_eventstore import Cause, Codec, Delivery, EventStore, TransientError, decode_or_refuse, send_all
 from muster_gang_coordinator.domain import outgoing as domain
 from muster_gang_coordinator.domain.details import reservation_taint
 from muster_gang_coordinator.domain.events import GangReadied
-from muster_gang_coordinator.domain.policy import SagaPolicy
+from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
 from muster_gang_coordinator.domain.react import react
 from muster_gang_coordinator.handlers.desk import gang_of
 from muster_gang_coordinator.handlers.intake import Intake
 from muster_gang_coordinator.handlers.projections import GangsView
+from muster_gang_coordinator.handlers.trust import TrustView
 from muster_gang_coordinator.ports import NodeHolds
 from muster_gang_coordinator.wire.commands import to_outgoing
 from muster_gang_coordinator.wire.events import from_wire
@@ -31,6 +33,7 @@ class Reactions:
         gangs: GangsView,
         intake: Intake,
         holds: NodeHolds,
+        trust: TrustView,
         policy: SagaPolicy,
         now: Callable[[], datetime],
         level: Callable[[int], Awaitable[bool]],
@@ -40,6 +43,7 @@ class Reactions:
         self._gangs = gangs
         self._intake = intake
         self._holds = holds
+        self._trust = trust
         self._policy = policy
         self._now = now
         self._level = level
@@ -64,12 +68,23 @@ class Reactions:
                 await self._intake.bind_members(cluster, entry, cause)
 
     async def _send(self, cluster: ClusterId, wanted: list[domain.Outgoing], cause: Cause) -> None:
+        # A gang that has ended meanwhile wants no plan: it has let go of its objects, and the ledger of the gang.
+        wanted = [item for item in wanted if not isinstance(item, domain.BookGang) or item.spec.request_json]
         seen = 0
         if any(isinstance(item, domain.BookGang | domain.ConfirmGang) for item in wanted):
             # What made us ask is in the stream by now, so the matcher must look at least that far.
             seen = (await self._store.state(OBSERVED)).last_sequence
+        wanted = [self._without_mistrusted(cluster, item) for item in wanted]
         sendable = [to_outgoing(item, cluster, seen) for item in wanted if not isinstance(item, domain.LiftHolds)]
         await send_all(self._store, sendable, cause, source=SOURCE, now=self._now())
         for item in wanted:
             if isinstance(item, domain.LiftHolds):
                 await self._holds.lift(cluster, reservation_taint(item.gang_id), item.nodes)
+
+    def _without_mistrusted(self, cluster: ClusterId, item: domain.Outgoing) -> domain.Outgoing:
+        """A plan need not weigh groups that nothing would be ordered from; should one become so meanwhile, the saga
+        refuses the plan."""
+        if not isinstance(item, domain.BookGang) or self._policy.trial_orders is TrialOrders.OFF:
+            return item
+        wrong = {each.node_group for each in self._trust.trust_of(cluster).mistrusted}
+        return replace(item, excluded_node_groups=tuple(sorted(wrong.union(item.excluded_node_groups))))

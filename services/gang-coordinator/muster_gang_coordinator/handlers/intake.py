@@ -8,7 +8,13 @@ from fnmatch import fnmatchcase
 import structlog
 
 from muster_eventstore import Cause, derived_id
-from muster_gang_coordinator.domain.commands import CancelGang, RecordMemberBind, RequestGang
+from muster_gang_coordinator.domain.commands import (
+    CancelGang,
+    RecordDrift,
+    RecordMemberBind,
+    RecordMemberLoss,
+    RequestGang,
+)
 from muster_gang_coordinator.domain.groups import request_of_group
 from muster_gang_coordinator.domain.observed import PodSeen, RequestSeen
 from muster_gang_coordinator.domain.plans import existing_nodes
@@ -18,10 +24,12 @@ from muster_gang_coordinator.domain.states import Ready, Received
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import Desk
 from muster_gang_coordinator.handlers.projections import GangEntry, GangsView
+from muster_gang_coordinator.handlers.turns import Turns
 from muster_gang_coordinator.ports import Lookup, Specs, Templates
 from muster_servicekit.errors import DomainError, Invalid
 from muster_types import ClusterId, GangId, ObjectKey
 
+_TEMPLATES = frozenset({"PodTemplate", "ResourceClaimTemplate"})
 log = structlog.get_logger("muster.intake")
 
 
@@ -41,6 +49,7 @@ class Intake:
         desk: Desk,
         gangs: GangsView,
         clusters: ClusterView,
+        turns: Turns,
         specs: Specs,
         templates: Templates,
         classes: tuple[str, ...],
@@ -51,6 +60,7 @@ class Intake:
         self._desk = desk
         self._gangs = gangs
         self._clusters = clusters
+        self._turns = turns
         self._specs = specs
         self._templates = templates
         self._classes = classes
@@ -112,12 +122,16 @@ class Intake:
                 await self._settle_request(cluster, key, cause)
             case "Pod":
                 pod = self._clusters.cluster(cluster).pods.get(key)
-                if pod is not None and pod.node:
+                if pod is None or not pod.node:
+                    await self._lose(cluster, key, cause)
+                else:
                     for entry in self._joined(cluster, pod):
                         await self._bind(cluster, entry, pod, cause)
             case _:
                 for entry in self._gangs.incomplete(cluster, key.namespace):
                     await self._read_again(cluster, entry, cause)
+                if key.kind in _TEMPLATES:
+                    await self._compare(cluster, key, cause)
 
     def _joined(self, cluster: ClusterId, pod: PodSeen) -> list[GangEntry]:
         """The gangs of which a bound pod is a member: those that it names; without a name those whose pods look like it
@@ -141,7 +155,8 @@ class Intake:
             if seen is None and entry.gang.saga.request_id != spec.uid and spec.uid not in shown:
                 continue  # asked for over gRPC and not yet shown by the cluster
             why = f"ProvisioningRequest {key.namespace}/{key.name} was deleted"
-            await self._desk.tell(cluster, entry.gang_id, CancelGang(why, self._now(), spec.uid), cause.step("cancel"))
+            command = CancelGang(why, self._now(), spec.uid, successor=True)
+            await self._desk.tell(cluster, entry.gang_id, command, cause.step("cancel"))
         if seen is None or seen.leaving or not self._is_ours(seen.class_name):
             return
         known = self._gangs.by_uid(cluster, seen.uid)
@@ -164,7 +179,8 @@ class Intake:
         return await self._hand_in(cluster, choice, spec, request_id, cause)
 
     async def _hand_in(self, cluster: ClusterId, plan: Choice, spec: GangSpec, request_id: str, cause: Cause) -> Taken:
-        command = RequestGang(plan.gang_id, spec, request_id, self._now())
+        ahead = self._turns.ahead_of(cluster, plan.gang_id, spec.priority)
+        command = RequestGang(plan.gang_id, spec, request_id, self._now(), ahead)
         outcome = await self._desk.tell(cluster, plan.gang_id, command, cause.step("request"))
         for older in plan.superseded:
             why = f"superseded by {spec.namespace}/{spec.name}, which asks for something else for the same workload"
@@ -183,13 +199,41 @@ class Intake:
         except Invalid as error:
             log.error("request cannot be read", gang=entry.gang_id, reason=str(error))
             return
-        command = RequestGang(entry.gang_id, spec, gang.saga.request_id, self._now())
+        ahead = self._turns.ahead_of(cluster, entry.gang_id, spec.priority)
+        command = RequestGang(entry.gang_id, spec, gang.saga.request_id, self._now(), ahead)
         await self._desk.tell(cluster, entry.gang_id, command, cause.step("complete"))
 
     async def _bind(self, cluster: ClusterId, entry: GangEntry, pod: PodSeen, cause: Cause) -> None:
         name = f"{pod.key.namespace}/{pod.key.name}"
-        command = RecordMemberBind(name, pod.node, self._now())
+        ungrouped = not pod.grouped and self._specs.groups_pods(entry.gang.saga.spec.objects_json)
+        command = RecordMemberBind(name, pod.node, self._now(), ungrouped)
         await self._desk.tell(cluster, entry.gang_id, command, cause.step("bind", name))
+
+    async def _lose(self, cluster: ClusterId, pod: ObjectKey, cause: Cause) -> None:
+        name = f"{pod.namespace}/{pod.name}"
+        for gang_id in self._gangs.with_member(cluster, name):
+            await self._desk.tell(cluster, gang_id, RecordMemberLoss(name, self._now()), cause.step("unbind", name))
+
+    async def _compare(self, cluster: ClusterId, key: ObjectKey, cause: Cause) -> None:
+        """A template that was edited after it was accepted is noted by the gangs that were planned with it (T3)."""
+        shown = self._clusters.part(cluster, key)
+        if shown is None:
+            return
+        for entry in list(self._gangs.open(cluster)):
+            held = entry.gang.saga.spec
+            if held.namespace != key.namespace or isinstance(entry.gang, Received):
+                continue
+            accepted = self._specs.with_objects(held.objects_json, self._lookup(cluster), held.namespace)
+            if accepted(key) in {None, shown}:
+                continue
+            try:
+                now = self._specs.read(held.request_json, held.uid, _instead(accepted, key, shown))
+            except Invalid as error:
+                log.warning("edited template cannot be read", gang=entry.gang_id, object=str(key), reason=str(error))
+                continue
+            if now.content_hash != held.content_hash:
+                drift = RecordDrift(key.kind, key.name, now.content_hash, self._now())
+                await self._desk.tell(cluster, entry.gang_id, drift, cause.step("drift", entry.gang_id))
 
     def _lookup(self, cluster: ClusterId) -> Lookup:
         return lambda key: self._clusters.part(cluster, key)
@@ -202,3 +246,7 @@ class Intake:
 
     def _is_ours(self, class_name: str) -> bool:
         return any(fnmatchcase(class_name, pattern) for pattern in self._classes)
+
+
+def _instead(lookup: Lookup, key: ObjectKey, json: bytes) -> Lookup:
+    return lambda wanted: json if wanted == key else lookup(wanted)

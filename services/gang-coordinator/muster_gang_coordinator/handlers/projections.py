@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 from muster_gang_coordinator.domain.events import Event
 from muster_gang_coordinator.domain.evolve import evolve
-from muster_gang_coordinator.domain.plans import existing_nodes
+from muster_gang_coordinator.domain.orders import Order
+from muster_gang_coordinator.domain.plans import Placement, Plan, existing_nodes
 from muster_gang_coordinator.domain.requests import Sibling
 from muster_gang_coordinator.domain.states import (
     Compensating,
@@ -57,6 +59,10 @@ class GangsView:
         self._by_key: dict[tuple[ClusterId, ObjectKey], GangId] = {}
         self._open: set[tuple[ClusterId, GangId]] = set()
         self._open_in: dict[tuple[ClusterId, str], set[GangId]] = {}
+        self._touched: dict[tuple[ClusterId, GangId], _Touched] = {}
+        self._by_node: dict[tuple[ClusterId, NodeName], set[GangId]] = {}
+        self._by_pool: dict[tuple[ClusterId, str, str], set[GangId]] = {}
+        self._by_pod: dict[tuple[ClusterId, str], set[GangId]] = {}
 
     def apply(self, cluster: ClusterId, gang_id: GangId, events: Iterable[Event], time: datetime) -> list[Step]:
         """Take one batch in; what it did, event by event."""
@@ -121,8 +127,16 @@ class GangsView:
         return [entry for entry in entries if look and look in templates.looks(entry.gang.saga.spec)]
 
     def on_node(self, cluster: ClusterId, node: NodeName) -> list[GangId]:
-        """Open gangs with a member or an order on a node."""
-        return [e.gang_id for e in self.open(cluster) if _touches(e.gang, node)]
+        """Open gangs with a member or an order on a node, by id."""
+        return sorted(self._by_node.get((cluster, node), ()))
+
+    def on_pool(self, cluster: ClusterId, driver: str, pool: str) -> list[GangId]:
+        """Offered gangs with a device of a pool, by id."""
+        return sorted(self._by_pool.get((cluster, driver, pool), ()))
+
+    def with_member(self, cluster: ClusterId, pod: str) -> list[GangId]:
+        """Open gangs that count a pod (`namespace/name`) as bound, by id."""
+        return sorted(self._by_pod.get((cluster, pod), ()))
 
     def siblings(self, cluster: ClusterId, workload_key: str) -> tuple[Sibling, ...]:
         """Open gangs of the same workload."""
@@ -149,10 +163,67 @@ class GangsView:
         else:
             self._open.add(key)
             near.add(entry.gang_id)
+        self._index(entry)
+
+    def _index(self, entry: GangEntry) -> None:
+        """Keep the gang findable by what it touches; nothing is done while that stays the same."""
+        key = (entry.cluster, entry.gang_id)
+        before = self._touched.get(key, _NOTHING)
+        after = _NOTHING if entry.over else _touched(entry.gang, before)
+        if after is before:
+            return
+        self._touched[key] = after
+        if entry.over:
+            del self._touched[key]
+        for node in before.nodes ^ after.nodes:
+            _move(self._by_node, (entry.cluster, node), entry.gang_id, node in after.nodes)
+        for pod in before.pods ^ after.pods:
+            _move(self._by_pod, (entry.cluster, pod), entry.gang_id, pod in after.pods)
+        for driver, pool in before.pools ^ after.pools:
+            _move(self._by_pool, (entry.cluster, driver, pool), entry.gang_id, (driver, pool) in after.pools)
 
 
-def _touches(gang: Known, node: NodeName) -> bool:
-    saga = gang.saga
-    planned = saga.plan.existing_nodes if saga.plan else frozenset()
-    offered = existing_nodes(gang.placements) if isinstance(gang, Ready) else frozenset()
-    return node in planned | offered or saga.order_of(node) is not None
+@dataclass(frozen=True, slots=True)
+class _Touched:
+    """Nodes and pools of a gang, and the parts of it that they follow from."""
+
+    orders: tuple[Order, ...] = ()
+    plan: Plan | None = None
+    placements: tuple[Placement, ...] = ()
+    bound: tuple[tuple[str, NodeName], ...] = ()
+    nodes: frozenset[NodeName] = frozenset()
+    pools: frozenset[tuple[str, str]] = frozenset()
+    pods: frozenset[str] = frozenset()
+
+
+_NOTHING = _Touched()
+K = TypeVar("K")
+
+
+def _touched(gang: Known, before: _Touched) -> _Touched:
+    saga, placements = gang.saga, gang.placements if isinstance(gang, Ready) else ()
+    same = saga.orders is before.orders and saga.plan is before.plan and saga.bound is before.bound
+    if same and placements is before.placements:
+        return before
+    ordered = frozenset(node for order in saga.orders for node in order.known)
+    planned = frozenset[NodeName]() if saga.plan is None else saga.plan.existing_nodes
+    results = (r.device for p in placements for claim in p.claims for r in claim.results)
+    return _Touched(
+        saga.orders,
+        saga.plan,
+        placements,
+        saga.bound,
+        ordered | planned | existing_nodes(placements),
+        frozenset((device.driver, device.pool) for device in results),
+        frozenset(pod for pod, _ in saga.bound),
+    )
+
+
+def _move(index: dict[K, set[GangId]], key: K, gang_id: GangId, there: object) -> None:
+    gangs = index.setdefault(key, set())
+    if there:
+        gangs.add(gang_id)
+    else:
+        gangs.discard(gang_id)
+    if not gangs:
+        del index[key]

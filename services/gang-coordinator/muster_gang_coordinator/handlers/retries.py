@@ -9,10 +9,10 @@ import structlog
 from muster_eventstore import Cause, TransientError, derived_id
 from muster_gang_coordinator.domain.commands import RetryGang
 from muster_gang_coordinator.domain.events import GangWaits, PlanningStarted
-from muster_gang_coordinator.domain.fairness import rank_waiting
-from muster_gang_coordinator.domain.states import Waiting
+from muster_gang_coordinator.domain.states import Planning, Waiting
 from muster_gang_coordinator.handlers.desk import Desk
-from muster_gang_coordinator.handlers.projections import GangsView, Step
+from muster_gang_coordinator.handlers.projections import Step
+from muster_gang_coordinator.handlers.turns import Turns
 from muster_gang_coordinator.ports import Clock
 from muster_types import ClusterId, GangId
 
@@ -26,10 +26,11 @@ class RetryRounds:
     """
 
     def __init__(
-        self, desk: Desk, gangs: GangsView, clusters: Iterable[str], clock: Clock, *, settle_seconds: float
+        self, desk: Desk, turns: Turns, clusters: Iterable[str], clock: Clock, *, settle_seconds: float
     ) -> None:
         self._desk = desk
-        self._gangs = gangs
+        self._turns = turns
+        self._floors: dict[ClusterId, GangId] = {}
         self._clock = clock
         self._settle = settle_seconds
         self._news = asyncio.Event()
@@ -62,6 +63,10 @@ class RetryRounds:
             case _:
                 if step.entry.over:
                     self._planned_at.pop(key, None)
+        held_up = self._floors.get(cluster) == step.entry.gang_id
+        if held_up and not isinstance(step.entry.gang, Waiting | Planning):
+            del self._floors[cluster]
+            self.changed(cluster, f"gang {step.entry.gang_id} has had its turn")
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -76,7 +81,10 @@ class RetryRounds:
             self._running = False
 
     async def _round(self, cluster: ClusterId, cause: str, now: Callable[[], datetime]) -> None:
-        for gang_id in rank_waiting(self._gangs.waiting(cluster)):
+        floor = self._turns.floor(cluster)
+        if floor is not None:
+            self._floors[cluster] = floor
+        for gang_id in self._turns.next(cluster):
             gang = self._desk.gang(cluster, gang_id)
             if not isinstance(gang, Waiting):
                 continue

@@ -34,14 +34,16 @@ def to_outgoing(item: Sendable, cluster: ClusterId, observed_sequence: int) -> O
                 excluded_node_groups=item.excluded_node_groups,
                 kept_nodes=map(to_arrived, item.kept_nodes),
                 min_observed_sequence=observed_sequence,
+                lost_nodes=item.lost_nodes,
             )
             return SendCommand(CommandSubject("claims", cluster, "BookGang", item.gang_id), message)
-        case domain.ConfirmGang(gang_id, attempt, nodes):
+        case domain.ConfirmGang(gang_id, attempt, nodes, check):
             confirm = claims_pb2.ConfirmGang(
                 gang_id=gang_id,
                 attempt=attempt,
                 nodes=map(to_arrived, nodes),
                 min_observed_sequence=observed_sequence,
+                check=check,
             )
             return SendCommand(CommandSubject("claims", cluster, "ConfirmGang", gang_id), confirm)
         case domain.ReleaseGang(gang_id, cause):

@@ -25,6 +25,7 @@ from muster_gang_coordinator.wire.plans import (
 )
 from muster_gang_coordinator.wire.specs import from_spec, to_spec
 from muster_gang_coordinator.wire.states import from_end, from_shortfall, to_end, to_shortfall
+from muster_gang_coordinator.wire.watched import from_watched, to_watched
 from muster_types import GangId, NodeGroupName, NodeName, OrderId
 
 
@@ -45,13 +46,14 @@ def to_wire(event: domain.Event) -> Message:
             return pb.GangRequested(
                 gang_id=gang_id, spec=to_spec(spec), request_id=request_id, request_time=to_time(time)
             )
-        case domain.PlanningStarted(attempt, excluded, kept, cause, time):
+        case domain.PlanningStarted(attempt, excluded, kept, cause, time, lost):
             return pb.PlanningStarted(
                 attempt=attempt,
                 excluded_node_groups=excluded,
                 kept_nodes=map(to_arrived, kept),
                 cause=cause,
                 start_time=to_time(time),
+                lost_nodes=lost,
             )
         case domain.GangPlanBooked(attempt, plan, time):
             return pb.GangPlanBooked(attempt=attempt, plan=to_plan(plan), book_time=to_time(time))
@@ -79,12 +81,15 @@ def to_wire(event: domain.Event) -> Message:
                 missing=e.missing,
                 shortfall_time=to_time(e.shortfall_time),
             )
-        case domain.NodeArrivalRecorded(node, mismatches, time):
+        case domain.NodeArrivalRecorded(node, mismatches, time, sequence):
             return pb.NodeArrivalRecorded(
-                node=to_arrived(node), mismatches=to_mismatches(mismatches), arrive_time=to_time(time)
+                node=to_arrived(node),
+                mismatches=to_mismatches(mismatches),
+                arrive_time=to_time(time),
+                inventory_sequence=sequence,
             )
-        case domain.NodeLossRecorded(node, order_id, time):
-            return pb.NodeLossRecorded(node=node, order_id=order_id, loss_time=to_time(time))
+        case domain.NodeLossRecorded(node, order_id, time, cause):
+            return pb.NodeLossRecorded(node=node, order_id=order_id, loss_time=to_time(time), cause=cause)
         case domain.VerificationStarted(attempt, nodes, time):
             return pb.VerificationStarted(attempt=attempt, nodes=map(to_arrived, nodes), start_time=to_time(time))
         case domain.SurplusReleased(orders):
@@ -99,8 +104,8 @@ def to_wire(event: domain.Event) -> Message:
                 ready_time=to_time(time),
                 booking_deadline=to_time(deadline),
             )
-        case domain.MemberBindRecorded(pod, node):
-            return pb.MemberBindRecorded(pod=pod, node=node)
+        case domain.MemberBindRecorded(pod, node, ungrouped):
+            return pb.MemberBindRecorded(pod=pod, node=node, ungrouped=ungrouped)
         case domain.GangConsumed(time):
             return pb.GangConsumed(consume_time=to_time(time))
         case domain.CompensationStarted(end_state, reasons, order_ids, booking_held, time):
@@ -119,6 +124,8 @@ def to_wire(event: domain.Event) -> Message:
             return pb.GangEnded(end_state=to_end(end_state), reasons=to_reasons(reasons), end_time=to_time(time))
         case domain.OrphanFound(order_id, booking, node):
             return pb.OrphanFound(order_id=order_id, booking=booking, node=node)
+        case _:
+            return to_watched(event)
 
 
 def from_wire(message: Message) -> domain.Event:
@@ -129,7 +136,8 @@ def from_wire(message: Message) -> domain.Event:
         case pb.PlanningStarted() as m:
             groups = tuple(map(NodeGroupName, m.excluded_node_groups))
             kept = tuple(map(from_arrived, m.kept_nodes))
-            return domain.PlanningStarted(m.attempt, groups, kept, m.cause, from_time(m.start_time))
+            lost = _nodes(m.lost_nodes)
+            return domain.PlanningStarted(m.attempt, groups, kept, m.cause, from_time(m.start_time), lost)
         case pb.GangPlanBooked() as m:
             return domain.GangPlanBooked(m.attempt, from_plan(m.plan), from_time(m.book_time))
         case pb.GangWaits() as m:
@@ -162,10 +170,10 @@ def _from_later(message: Message) -> domain.Event:
     match message:
         case pb.NodeArrivalRecorded() as m:
             return domain.NodeArrivalRecorded(
-                from_arrived(m.node), from_mismatches(m.mismatches), from_time(m.arrive_time)
+                from_arrived(m.node), from_mismatches(m.mismatches), from_time(m.arrive_time), m.inventory_sequence
             )
         case pb.NodeLossRecorded() as m:
-            return domain.NodeLossRecorded(NodeName(m.node), OrderId(m.order_id), from_time(m.loss_time))
+            return domain.NodeLossRecorded(NodeName(m.node), OrderId(m.order_id), from_time(m.loss_time), m.cause)
         case pb.VerificationStarted() as m:
             return domain.VerificationStarted(m.attempt, tuple(map(from_arrived, m.nodes)), from_time(m.start_time))
         case pb.SurplusReleased() as m:
@@ -181,7 +189,7 @@ def _from_later(message: Message) -> domain.Event:
                 from_time(m.booking_deadline),
             )
         case pb.MemberBindRecorded() as m:
-            return domain.MemberBindRecorded(m.pod, NodeName(m.node))
+            return domain.MemberBindRecorded(m.pod, NodeName(m.node), m.ungrouped)
         case pb.GangConsumed() as m:
             return domain.GangConsumed(from_time(m.consume_time))
         case pb.CompensationStarted() as m:
@@ -201,17 +209,26 @@ def _from_later(message: Message) -> domain.Event:
         case pb.OrphanFound() as m:
             return domain.OrphanFound(OrderId(m.order_id), m.booking, NodeName(m.node))
         case _:
-            raise PermanentError("FOREIGN_EVENT", f"{message.DESCRIPTOR.full_name} is no event of a gang")
+            watched = from_watched(message)
+            if watched is None:
+                raise PermanentError("FOREIGN_EVENT", f"{message.DESCRIPTOR.full_name} is no event of a gang")
+            return watched
 
 
 def _to_order(order: domain.NodeOrder) -> pb.NodeOrder:
     return pb.NodeOrder(
-        order_id=order.order_id, node_group=order.node_group, count=order.count, first_ordinal=order.first_ordinal
+        order_id=order.order_id,
+        node_group=order.node_group,
+        count=order.count,
+        first_ordinal=order.first_ordinal,
+        trial=order.trial,
     )
 
 
 def _from_order(order: pb.NodeOrder) -> domain.NodeOrder:
-    return domain.NodeOrder(OrderId(order.order_id), NodeGroupName(order.node_group), order.count, order.first_ordinal)
+    return domain.NodeOrder(
+        OrderId(order.order_id), NodeGroupName(order.node_group), order.count, order.first_ordinal, order.trial
+    )
 
 
 def _nodes(names: Iterable[str]) -> tuple[NodeName, ...]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 from google.protobuf.message import Message
 
@@ -17,8 +18,11 @@ from muster_gang_coordinator.domain.commands import (
     RecordConfirmation,
     RecordFill,
     RecordNodeLoss,
+    RecordNodeReady,
+    RecordNodeUnready,
     RecordNoPlan,
     RecordOrderCancel,
+    RecordPoolChange,
     RecordShortfall,
 )
 from muster_gang_coordinator.domain.plans import ArrivedNode
@@ -32,14 +36,19 @@ from muster_gang_coordinator.wire.plans import (
 from muster_gang_coordinator.wire.states import from_shortfall
 from muster_types import GangId, NodeGroupName, NodeName, OrderId
 
+NOBODY = GangId("")
+PoolKey: TypeAlias = tuple[str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """What a gang is told; a lost node concerns also every other gang that has a member on it."""
+    """What a gang is told; what happens to a node concerns also every other gang that has a member on it, and what
+    happens to a pool those with devices of it."""
 
     gang_id: GangId
     command: Command
-    lost_node: NodeName | None = None
+    node: NodeName | None = None
+    pool: PoolKey | None = None
 
 
 def from_claims(message: Message, now: datetime) -> Fact | None:
@@ -52,9 +61,9 @@ def from_claims(message: Message, now: datetime) -> Fact | None:
             return Fact(GangId(m.gang_id), command)
         case claims_pb2.GangConfirmed() as m:
             placements = tuple(from_placement(p) for p in m.placements)
-            return Fact(GangId(m.gang_id), RecordConfirmation(m.attempt, placements, now))
+            return Fact(GangId(m.gang_id), RecordConfirmation(m.attempt, placements, now, m.check))
         case claims_pb2.GangBroken() as m:
-            return Fact(GangId(m.gang_id), RecordBreak(m.attempt, from_reasons(m.reasons), now))
+            return Fact(GangId(m.gang_id), RecordBreak(m.attempt, from_reasons(m.reasons), now, m.check))
         case claims_pb2.GangReleased() as m:
             return Fact(GangId(m.gang_id), RecordBookingRelease(now))
         case _:
@@ -93,5 +102,18 @@ def from_inventory(message: Message, now: datetime) -> Fact | None:
         case inventory_pb2.NodeGone() as m:
             order_id = OrderId(m.order_id) if m.order_id else None
             return Fact(GangId(m.gang_id), RecordNodeLoss(NodeName(m.node), now, order_id), NodeName(m.node))
+        case inventory_pb2.NodeUnreadied() as m:
+            return Fact(NOBODY, RecordNodeUnready(NodeName(m.node), m.reason, now), NodeName(m.node))
+        case inventory_pb2.NodeReadied() as m:
+            return Fact(NOBODY, RecordNodeReady(NodeName(m.node), now), NodeName(m.node))
+        case inventory_pb2.PoolChanged() as m:
+            devices = f"{m.device_count} device" if m.device_count == 1 else f"{m.device_count} devices"
+            state = inventory_pb2.PoolState.Name(m.state).removeprefix("POOL_STATE_").lower()
+            change = f"{state}, generation {m.generation}, {devices}"
+            command = RecordPoolChange(m.driver, m.pool, NodeName(m.node), change, 0, now)
+            return Fact(NOBODY, command, NodeName(m.node) if m.node else None, (m.driver, m.pool))
+        case inventory_pb2.PoolGone() as m:
+            command = RecordPoolChange(m.driver, m.pool, NodeName(""), "it is gone", 0, now)
+            return Fact(NOBODY, command, pool=(m.driver, m.pool))
         case _:
             return None

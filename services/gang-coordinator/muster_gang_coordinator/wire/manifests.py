@@ -52,6 +52,11 @@ def read_json(data: bytes) -> Json | Unreadable:
     return value if isinstance(value, dict) else Unreadable("JSON, but no object")
 
 
+def is_grouped(pod: Json) -> bool:
+    """Whether a pod, or the pod of a template, names a scheduling group (`spec.schedulingGroup`)."""
+    return bool(text(at(pod, "spec", "schedulingGroup", "podGroupName")))
+
+
 def pod_sets(request: Json) -> list[tuple[str, int]]:
     """Template name and number of pods of each pod set, in order."""
     sets = sequence(at(request, "spec", "podSets"))

@@ -17,7 +17,14 @@ from muster_gang_coordinator.domain.observed import (
     Seen,
 )
 from muster_gang_coordinator.wire.groups import is_gated
-from muster_gang_coordinator.wire.manifests import Json, Unreadable, consumed_class, consumed_request, read_json
+from muster_gang_coordinator.wire.manifests import (
+    Json,
+    Unreadable,
+    consumed_class,
+    consumed_request,
+    is_grouped,
+    read_json,
+)
 from muster_gang_coordinator.wire.statuses import from_status
 from muster_gang_coordinator.wire.templates import look_of
 from muster_kube.parts import at, mapping, sequence, text
@@ -66,17 +73,19 @@ def _seen(key: ObjectKey, uid: str, data: bytes, cluster: ClusterId) -> Seen:
 def _pod(key: ObjectKey, uid: str, pod: Json, data: bytes) -> Seen:
     spec = mapping(pod.get("spec"))
     request, node = consumed_request(pod), text(spec.get("nodeName"))
+    failed = text(at(pod, "status", "phase")) == "Failed"  # evicted, or ended badly: another one follows it
     group = text(at(spec, "schedulingGroup", "podGroupName"))
     return PodSeen(
         key,
         request,
-        NodeName(node),
+        NodeName("" if failed else node),
         group,
         consumed_class(pod),
         look_of(spec),
         uid,
         is_gated(pod, GATE),
         data if group and not request and not node else b"",
+        is_grouped(pod),
     )
 
 

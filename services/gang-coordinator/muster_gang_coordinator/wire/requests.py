@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from muster_gang_coordinator.domain.requests import GangSpec
 from muster_gang_coordinator.ports import Lookup
-from muster_gang_coordinator.wire.manifests import Json, Unreadable, read_json
+from muster_gang_coordinator.wire.manifests import Json, Unreadable, is_grouped, read_json
 from muster_gang_coordinator.wire.specs import read_spec
 from muster_kube.keys import object_key
 from muster_kube.parts import at, mapping, text
@@ -34,6 +34,11 @@ class JsonSpecs:
         if isinstance(spec, Unreadable):
             raise Invalid(f"request_json: {spec.reason}")
         return spec
+
+    def groups_pods(self, objects_json: tuple[bytes, ...]) -> bool:
+        objects = [obj for data in objects_json if not isinstance(obj := read_json(data), Unreadable)]
+        templates = [mapping(obj.get("template")) for obj in objects if obj.get("kind") == "PodTemplate"]
+        return bool(templates) and all(map(is_grouped, templates))
 
     def with_objects(self, objects_json: tuple[bytes, ...], lookup: Lookup, namespace: str) -> Lookup:
         given: dict[ObjectKey, bytes] = {}

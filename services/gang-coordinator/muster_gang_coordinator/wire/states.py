@@ -12,6 +12,7 @@ from muster_gang_coordinator.domain.states import (
     Consumed,
     Ended,
     Gang,
+    Held,
     New,
     Ordered,
     Planning,
@@ -81,7 +82,7 @@ def to_state(gang: Gang) -> gang_pb2.GangState.ValueType:
             return gang_pb2.GANG_STATE_READY
         case Consumed():
             return gang_pb2.GANG_STATE_CONSUMED
-        case Compensating():
+        case Compensating() | Held():  # on its way to CANCELLED, unless the next attempt comes
             return gang_pb2.GANG_STATE_COMPENSATING
         case Ended(end_state=end):
             return _TO_END[end]

@@ -14,7 +14,10 @@ from muster_types import NodeGroupName, NodeName
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A NodeGroup object as declared. `json` is its canonical JSON, `template` that of its node template."""
+    """A NodeGroup object as declared. `json` is its canonical JSON, `template` that of its node template.
+
+    `vouched` is what its annotation `muster.dev/template-trusted` says: a person answers for the template.
+    """
 
     name: NodeGroupName
     min_size: int
@@ -24,6 +27,10 @@ class Declaration:
     driver: str
     template: bytes
     json: bytes
+    vouched: str = ""
+
+
+_NOBODY = NodeName("")
 
 
 class Trust(Enum):
@@ -75,8 +82,11 @@ class TemplateMistrusted:
 
 @dataclass(frozen=True, slots=True)
 class TemplateTrusted:
+    """By an arrival in the promised shape, or by the word `vouched` of a person; `node` is empty then."""
+
     name: NodeGroupName
     node: NodeName
+    vouched: str = ""
 
 
 NodeGroupEvent = NodeGroupDeclared | NodeGroupWithdrawn | TemplateMistrusted | TemplateTrusted
@@ -91,12 +101,13 @@ class NodeGroup:
     evidence: tuple[ShapeMismatch, ...] = ()
     judged: frozenset[NodeName] = frozenset()
     last_template: bytes | None = None
+    last_vouched: str = ""
 
 
 def decide(command: NodeGroupCommand, group: NodeGroup) -> list[NodeGroupEvent]:
     match command:
         case RecordNodeGroup(declaration) if declaration != group.declaration:
-            return [NodeGroupDeclared(declaration)]
+            return [NodeGroupDeclared(declaration), *_vouching(declaration, group)]
         case RecordNodeGroupGone(name) if group.declaration is not None:
             return [NodeGroupWithdrawn(name)]
         case RecordArrival(name, node, mismatches) if node not in group.judged and group.declaration is not None:
@@ -113,6 +124,7 @@ def evolve(group: NodeGroup, event: NodeGroupEvent) -> NodeGroup:
                 group,
                 declaration=declaration,
                 last_template=declaration.template,
+                last_vouched=declaration.vouched,
                 trust=Trust.UNCONFIRMED if changed else group.trust,
                 evidence=() if changed else group.evidence,
             )
@@ -121,9 +133,16 @@ def evolve(group: NodeGroup, event: NodeGroupEvent) -> NodeGroup:
         case TemplateMistrusted(_, node, mismatches) if group.declaration is not None:
             return replace(group, trust=Trust.MISTRUSTED, evidence=mismatches, judged=group.judged | {node})
         case TemplateTrusted(_, node) if group.declaration is not None:
-            return replace(group, trust=Trust.TRUSTED, evidence=(), judged=group.judged | {node})
+            judged = group.judged | {node} if node else group.judged
+            return replace(group, trust=Trust.TRUSTED, evidence=(), judged=judged)
         case _:
             raise CorruptHistory(group, event)
+
+
+def _vouching(declaration: Declaration, group: NodeGroup) -> list[NodeGroupEvent]:
+    """A word that is new, or that is given for a changed template, counts; an old one does not outweigh an arrival."""
+    fresh = (declaration.vouched, declaration.template) != (group.last_vouched, group.last_template)
+    return [TemplateTrusted(declaration.name, _NOBODY, declaration.vouched)] if declaration.vouched and fresh else []
 
 
 NODE_GROUP: Decider[NodeGroupCommand, NodeGroup, NodeGroupEvent] = Decider(NodeGroup(), decide, evolve)

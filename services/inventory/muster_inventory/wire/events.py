@@ -13,7 +13,7 @@ from muster_eventstore import PermanentError
 from muster_inventory.domain import node as nodes
 from muster_inventory.domain import node_group as groups
 from muster_inventory.domain import pool as pools
-from muster_inventory.wire.templates import template_of
+from muster_inventory.wire.templates import template_of, vouched_of
 from muster_plan.shape import ShapeMismatch
 from muster_types import GangId, NodeGroupName, NodeName, OrderId
 
@@ -96,8 +96,8 @@ class NodeGroupWire:
                 return pb.NodeGroupWithdrawn(name=name)
             case groups.TemplateMistrusted(name, node, mismatches):
                 return pb.TemplateMistrusted(node_group=name, node=node, mismatches=to_mismatches(mismatches))
-            case groups.TemplateTrusted(name, node):
-                return pb.TemplateTrusted(node_group=name, node=node)
+            case groups.TemplateTrusted(name, node, vouched):
+                return pb.TemplateTrusted(node_group=name, node=node, vouched=vouched)
 
     def from_wire(self, message: Message) -> groups.NodeGroupEvent:
         match message:
@@ -112,6 +112,7 @@ class NodeGroupWire:
                         message.driver,
                         template_of(message.json),
                         message.json,
+                        vouched_of(message.json),
                     )
                 )
             case pb.NodeGroupWithdrawn():
@@ -121,7 +122,9 @@ class NodeGroupWire:
                     NodeGroupName(message.node_group), NodeName(message.node), from_mismatches(message.mismatches)
                 )
             case pb.TemplateTrusted():
-                return groups.TemplateTrusted(NodeGroupName(message.node_group), NodeName(message.node))
+                return groups.TemplateTrusted(
+                    NodeGroupName(message.node_group), NodeName(message.node), message.vouched
+                )
             case _:
                 raise _foreign(message)
 

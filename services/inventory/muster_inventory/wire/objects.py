@@ -11,7 +11,7 @@ from muster_dra.reading import InvalidObject
 from muster_inventory.domain.node import Purpose, Readiness, Ready, Unready
 from muster_inventory.domain.node_group import Declaration
 from muster_inventory.domain.seen import GroupSeen, NodeSeen, Seen, Unreadable
-from muster_inventory.wire.templates import canonical
+from muster_inventory.wire.templates import canonical, vouched_of
 from muster_plan.node_groups import parse_node_group
 from muster_plan.nodes import parse_cluster_node
 from muster_plan.reading import Reader, open_object
@@ -105,6 +105,7 @@ def _group(obj: Mapping[str, object]) -> GroupSeen:
         driver=group.driver,
         template=canonical(spec.body.get("template")),
         json=canonical(kept),
+        vouched=vouched_of(canonical(kept)),
     )
     slices = spec.at("template").each("resourceSlices")
     pools: dict[str, set[str]] = {}

@@ -113,7 +113,7 @@ async def test_two_replicas_that_race_for_one_node_give_each_gang_a_right_answer
     assert targets == ["h100#0", "node-1"]
 
 
-async def test_a_gang_that_finds_everything_promised_is_told_so_by_the_second_plan() -> None:
+async def test_f4_a_gang_that_finds_everything_promised_is_told_so_by_the_second_plan() -> None:
     server = a_server()
     replicas = [a_replica(server) for _ in range(3)]
     gangs = [GangId(f"{letter}-333333") for letter in "abc"]

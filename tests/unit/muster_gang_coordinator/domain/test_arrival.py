@@ -1,6 +1,8 @@
 """Nodes on their way: arrivals, shortfalls, losses, deadlines."""
 
-from muster_gang_coordinator.domain.commands import RecordNodeLoss, Timer
+from dataclasses import replace
+
+from muster_gang_coordinator.domain.commands import RecordBooking, RecordNodeLoss, Timer
 from muster_gang_coordinator.domain.events import (
     CompensationStarted,
     EndState,
@@ -14,9 +16,10 @@ from muster_gang_coordinator.domain.events import (
     SurplusReleased,
     VerificationStarted,
 )
-from muster_gang_coordinator.domain.plans import NoPlanKind, ShortfallClass
-from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
+from muster_gang_coordinator.domain.plans import NoPlanKind, ShapeMismatch, ShortfallClass
+from muster_gang_coordinator.domain.policy import SagaPolicy
 from muster_gang_coordinator.domain.states import Arriving, Compensating, Ordered, Planning, Verifying
+from muster_gang_coordinator.domain.trust import TemplateTrust, Unconfirmed
 from muster_types import NodeName, OrderId
 from unit.muster_gang_coordinator.builders import (
     A100,
@@ -27,6 +30,13 @@ from unit.muster_gang_coordinator.builders import (
     Story,
     a_node,
     a_plan,
+)
+
+OTHER_PRODUCT = ShapeMismatch(
+    "C3",
+    "gpu.example.com gpu-0: gpu.example.com/productName=H100",
+    "A100",
+    "gpu.example.com gpu-0: productName is A100, the template says H100",
 )
 
 
@@ -162,7 +172,7 @@ def test_f11_a_node_that_is_not_ready_by_the_node_deadline_is_not_waited_for() -
     assert isinstance(story.gang, Planning)
 
 
-def test_t19_ready_nodes_whose_slices_are_late_have_until_the_device_deadline() -> None:
+def test_t19_f13_ready_nodes_whose_slices_are_late_have_until_the_device_deadline() -> None:
     story = Story().requested().booked(a_plan((H100, 2))).filled("a1-1", "x0", "x1").arrived(a_node("x0"))
     assert story.at(16).woken(Timer.NODE, ready=(("a1-1", "x0"), ("a1-1", "x1"))) == []
     short, planning = story.at(30).woken(Timer.DEVICE)
@@ -229,7 +239,7 @@ def test_a_kept_node_lost_while_planning_is_noticed_when_the_plan_uses_it() -> N
     assert (planning.attempt, planning.kept_nodes) == (3, ())
 
 
-def test_an_arrival_in_another_shape_is_noted_with_its_evidence_and_verified() -> None:
+def test_t23_c9_an_arrival_in_another_shape_is_noted_with_its_evidence_and_verified() -> None:
     story = Story().requested().booked(a_plan((H100, 1))).filled("a1-1", "x0")
     story.arrived(a_node("x0"), mismatches=(WRONG_NUMA,))
     noted = story.history[-2]
@@ -239,10 +249,8 @@ def test_an_arrival_in_another_shape_is_noted_with_its_evidence_and_verified() -
 
 
 def test_a_wrong_trial_node_stops_further_orders_on_its_template() -> None:
-    story = Story(SagaPolicy(trial_orders=TrialOrders.ONE_NODE_FIRST)).requested()
-    from muster_gang_coordinator.domain.commands import RecordBooking
-
-    story.tell(RecordBooking(1, a_plan((H100, 16)), NOON, frozenset({H100})))
+    story = Story().requested()
+    story.tell(RecordBooking(1, a_plan((H100, 16)), NOON, TemplateTrust((Unconfirmed(H100),))))
     story.filled("a1-1", "x0").arrived(a_node("x0"), mismatches=(WRONG_NUMA,))
     planning = story.history[-1]
     assert isinstance(planning, PlanningStarted)
@@ -266,3 +274,23 @@ def test_a_gang_without_setback_and_without_plan_on_the_second_attempt_still_com
     story.short("a1-1", missing=1)
     story.refused(NoPlanKind.NEVER, attempt=2)
     assert isinstance(story.gang, Compensating)
+
+
+def test_t24_f15_a_node_of_another_product_is_rejected_whatever_its_counts() -> None:
+    story = Story().requested().booked(a_plan((H100, 2))).filled("a1-1", "x0", "x1").arrived(a_node("x0"))
+    story.arrived(a_node("x1", ordinal=1), mismatches=(OTHER_PRODUCT,))
+    lost, planning = story.history[-2:]
+    assert isinstance(lost, NodeLossRecorded)
+    assert (lost.node, lost.cause) == (NodeName("x1"), OTHER_PRODUCT.sentence)
+    assert isinstance(planning, PlanningStarted)
+    assert (planning.excluded_node_groups, planning.kept_nodes) == ((H100,), (a_node("x0"),))
+    story.booked(a_plan((A100, 1), existing=("x0",)), attempt=2)
+    (surplus,) = [e for e in story.history if isinstance(e, SurplusReleased)]
+    assert surplus.orders == (SurplusOrder(OrderId(f"{GANG}-a1-1"), (NodeName("x0"),)),), "x1 goes back"
+
+
+def test_another_driver_version_is_left_to_allocation() -> None:
+    version = replace(OTHER_PRODUCT, expected="gpu.example.com gpu-0: gpu.example.com/driverVersion=580.1.0")
+    story = Story().requested().booked(a_plan((H100, 1))).filled("a1-1", "x0")
+    story.arrived(a_node("x0"), mismatches=(version,))
+    assert isinstance(story.gang, Verifying)

@@ -208,7 +208,7 @@ def test_a_booking_that_the_ledger_makes_for_an_ended_gang_is_an_orphan() -> Non
     assert story.released() == [BookingReleaseRecorded()]
 
 
-def test_a_node_that_arrives_while_its_order_goes_back_must_be_among_what_went() -> None:
+def test_f26_a_node_that_arrives_while_its_order_goes_back_must_be_among_what_went() -> None:
     story = ordered()
     story.tell(STOP)
     assert story.tell(RecordArrival(a_node("x0"), (), NOON)) == [NodeArrivalRecorded(a_node("x0"), (), NOON)]
@@ -249,3 +249,15 @@ def test_of_several_orphans_that_come_at_once_the_first_by_name_is_told() -> Non
     story.cancelled("a1-1")
     late = story.tell(RecordFill(ORDER, (NodeName("x1"), X0), NOON))
     assert late[1:] == [OrphanFound(ORDER, booking=False, node=X0)]
+
+
+def test_an_ended_gang_keeps_no_objects_in_memory() -> None:
+    failed = Story().requested(objects_json=(b"{}",))
+    assert failed.known.saga.spec.objects_json
+    failed.refused(NoPlanKind.NEVER)
+    consumed = Story().requested(pod_count=1, objects_json=(b"{}",)).booked(a_plan(existing=("n1",))).confirmed("n1")
+    consumed.bound("ml/p0")
+    for story in (failed, consumed):
+        spec = story.known.saga.spec
+        assert (spec.request_json, spec.objects_json) == (b"", ())
+        assert spec.content_hash == "hash-1", "a repeat is still known"

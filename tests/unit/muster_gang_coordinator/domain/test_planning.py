@@ -28,7 +28,8 @@ from muster_gang_coordinator.domain.plans import NoPlanKind, Reason
 from muster_gang_coordinator.domain.policy import SagaPolicy, TrialOrders
 from muster_gang_coordinator.domain.refusals import GangAlreadyRequested, UnknownGang, no_plan
 from muster_gang_coordinator.domain.states import Ended, Ordered, Planning, Received, Verifying, Waiting
-from muster_types import ObjectKey, OrderId
+from muster_gang_coordinator.domain.trust import Mistrusted, TemplateTrust, Unconfirmed
+from muster_types import NodeName, ObjectKey, OrderId
 from unit.muster_gang_coordinator.builders import (
     A100,
     GANG,
@@ -111,7 +112,7 @@ def test_a_request_with_a_defect_fails_at_once_with_the_reason() -> None:
 
 
 @pytest.mark.parametrize("kind", [NoPlanKind.NEVER, NoPlanKind.LIMIT])
-def test_t5_never_and_limit_end_the_gang_at_once_with_the_proof(kind: NoPlanKind) -> None:
+def test_t5_f3_never_and_limit_end_the_gang_at_once_with_the_proof(kind: NoPlanKind) -> None:
     given(DECIDER, REQUESTED, FIRST).when(RecordNoPlan(1, kind, (why(),), NOON)).then(
         GangEnded(EndState.FAILED, (no_plan(kind), why()), NOON)
     )
@@ -185,11 +186,11 @@ def test_a_request_without_end_fails_after_its_lifetime() -> None:
 
 
 def test_an_unconfirmed_template_is_tried_with_one_node_and_the_rest_follows() -> None:
-    story = Story(SagaPolicy(trial_orders=TrialOrders.ONE_NODE_FIRST)).requested()
-    story.tell(RecordBooking(1, a_plan((H100, 3)), NOON, frozenset({H100})))
+    story = Story().requested()
+    story.tell(RecordBooking(1, a_plan((H100, 3)), NOON, TemplateTrust((Unconfirmed(H100),))))
     ordered = story.history[-1]
     assert isinstance(ordered, NodesOrdered)
-    assert [(o.count, o.first_ordinal) for o in ordered.orders] == [(1, 0)]
+    assert [(o.count, o.first_ordinal, o.trial) for o in ordered.orders] == [(1, 0, True)]
     story.filled("a1-1", "x0").arrived(a_node("x0"))
     rest = story.history[-1]
     assert isinstance(rest, NodesOrdered)
@@ -200,11 +201,56 @@ def test_an_unconfirmed_template_is_tried_with_one_node_and_the_rest_follows() -
 
 
 def test_a_confirmed_template_is_ordered_whole() -> None:
-    story = Story(SagaPolicy(trial_orders=TrialOrders.ONE_NODE_FIRST)).requested()
-    story.tell(RecordBooking(1, a_plan((H100, 3)), NOON, frozenset()))
+    story = Story().requested()
+    story.tell(RecordBooking(1, a_plan((H100, 3)), NOON, TemplateTrust((Unconfirmed(A100),))))
     ordered = story.history[-1]
     assert isinstance(ordered, NodesOrdered)
-    assert [o.count for o in ordered.orders] == [3]
+    assert [(o.count, o.trial) for o in ordered.orders] == [(3, False)]
+
+
+def test_nodes_that_can_only_be_added_together_are_tried_together() -> None:
+    story = Story().requested()
+    story.tell(RecordBooking(1, a_plan((H100, 8)), NOON, TemplateTrust((Unconfirmed(H100, unit=4),))))
+    ordered = story.history[-1]
+    assert isinstance(ordered, NodesOrdered)
+    assert [o.count for o in ordered.orders] == [4]
+
+
+def test_the_rest_of_a_proved_group_does_not_wait_for_the_trial_of_another() -> None:
+    story = Story().requested()
+    both = TemplateTrust((Unconfirmed(A100), Unconfirmed(H100)))
+    story.tell(RecordBooking(1, a_plan((A100, 2), (H100, 3)), NOON, both))
+    story.filled("a1-1", "y0").filled("a1-2", "x0").arrived(a_node("x0", order="a1-2"))
+    rest = story.history[-1]
+    assert isinstance(rest, NodesOrdered)
+    assert [(o.node_group, o.count, o.first_ordinal) for o in rest.orders] == [(H100, 2, 1)]
+
+
+def test_a_plan_on_a_template_that_was_proved_wrong_meanwhile_orders_nothing() -> None:
+    story = Story().requested()
+    wrong = TemplateTrust((), (Mistrusted(H100, NodeName("z9"), "C5 GPUs lie on other NUMA nodes"),))
+    story.tell(RecordBooking(1, a_plan((H100, 3)), NOON, wrong))
+    planning = story.history[-1]
+    assert isinstance(planning, PlanningStarted)
+    assert planning.excluded_node_groups == (H100,)
+    assert story.known.saga.orders == ()
+
+
+def test_a_gang_that_waits_is_told_which_template_was_proved_wrong_and_what_to_do() -> None:
+    story = Story().requested()
+    wrong = TemplateTrust((), (Mistrusted(H100, NodeName("z9"), "C5 GPUs lie on other NUMA nodes"),))
+    story.tell(RecordNoPlan(1, NoPlanKind.NOT_NOW, (why(),), NOON, wrong))
+    assert isinstance(story.gang, Waiting)
+    assert story.gang.reasons[-1].code == "TEMPLATE_WRONG"
+    assert "muster.dev/template-trusted" in story.gang.reasons[-1].sentence
+
+
+def test_without_trials_everything_is_ordered_at_once() -> None:
+    story = Story(SagaPolicy(trial_orders=TrialOrders.OFF)).requested()
+    story.tell(RecordBooking(1, a_plan((H100, 3)), NOON, TemplateTrust((Unconfirmed(H100),))))
+    ordered = story.history[-1]
+    assert isinstance(ordered, NodesOrdered)
+    assert [(o.count, o.trial) for o in ordered.orders] == [(3, False)]
 
 
 def test_an_early_wake_of_an_unknown_kind_of_state_decides_nothing() -> None:

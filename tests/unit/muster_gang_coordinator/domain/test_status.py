@@ -114,10 +114,12 @@ def test_expiry_is_told_only_when_everything_went_back() -> None:
     assert not statuses(story)[-1].true("BookingExpired")
 
 
-def test_t30_capacity_that_is_lost_after_the_offer_is_revoked_at_once_and_never_failed() -> None:
+def test_t30_capacity_that_is_lost_after_the_offer_and_not_repaired_is_revoked_and_never_failed() -> None:
     story = a_ready_gang()
     story.tell(RecordNodeLoss(NodeName("x0"), story.now))
-    expected = "Accepted=T/Accepted Provisioned=T/CapacityIsProvisioned CapacityRevoked=T/NodeLost"
+    assert rows(story)[-1] == "Accepted=T/Accepted Provisioned=T/CapacityIsProvisioned", "it may be repaired"
+    story.refused(NoPlanKind.NOT_NOW, attempt=2)
+    expected = "Accepted=T/Accepted Provisioned=T/CapacityIsProvisioned CapacityRevoked=T/CapacityIsNotFound"
     assert rows(story)[-1] == expected
     story.cancelled("a1-1", "x1")
     story.released()

@@ -1,7 +1,7 @@
 """Waiting gangs try again: after a helpful change, in a fair order, and not for ever in a circle."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from muster_gang_coordinator.entrypoints.feeds import GangsModel
 from muster_gang_coordinator.handlers.desk import Desk
 from muster_gang_coordinator.handlers.projections import GangsView, Step
 from muster_gang_coordinator.handlers.retries import RetryRounds
+from muster_gang_coordinator.handlers.turns import Turns
 from muster_gang_coordinator.wire.events import GangWire
 from muster_servicekit.clock import SystemClock
 from muster_types import ClusterId, GangId
@@ -48,14 +49,14 @@ class Bench:
 
 
 @asynccontextmanager
-async def a_bench() -> AsyncIterator[Bench]:
+async def a_bench() -> AsyncGenerator[Bench]:
     clock = SystemClock()
     store = MemoryStore(MemoryServer(clock.now))
     codec = Codec.of_modules(gangs_pb2)
     decider = gang_decider(POLICY)
     desk = Desk(CommandHandler(store, codec, decider, GangWire(), stream="gangs", source="/test", now=clock.now))
     gangs = GangsView()
-    rounds = RetryRounds(desk, gangs, ("local",), clock, settle_seconds=0.01)
+    rounds = RetryRounds(desk, Turns(desk, gangs, POLICY, clock.now), ("local",), clock, settle_seconds=0.01)
     planned: list[str] = []
 
     def note(step: Step) -> None:

@@ -22,14 +22,17 @@ from muster_gang_coordinator.domain.commands import (
     RecordConfirmation,
     RecordFill,
     RecordNodeLoss,
+    RecordNodeReady,
+    RecordNodeUnready,
     RecordNoPlan,
     RecordOrderCancel,
+    RecordPoolChange,
     RecordShortfall,
     Timer,
 )
 from muster_gang_coordinator.domain.plans import NoPlanKind, ShortfallClass
 from muster_gang_coordinator.wire.commands import from_timer, to_outgoing
-from muster_gang_coordinator.wire.facts import Fact, from_claims, from_inventory, from_provisioning
+from muster_gang_coordinator.wire.facts import NOBODY, Fact, from_claims, from_inventory, from_provisioning
 from muster_gang_coordinator.wire.plans import to_mismatches, to_placement, to_plan, to_reasons
 from muster_types import ClusterId, NodeName, OrderId
 from unit.muster_gang_coordinator.builders import GANG, H100, NOON, WRONG_NUMA, a_node, a_spec, on, why
@@ -94,12 +97,22 @@ def test_facts_of_the_inventory() -> None:
         inventory_pb2.NodeGone(node="x0", order_id=ORDER, gang_id=GANG),
         inventory_pb2.NodeGone(node="n1"),
         inventory_pb2.NodeReadied(node="x0"),
+        inventory_pb2.NodeUnreadied(node="x0", reason="cordoned"),
+        inventory_pb2.PoolChanged(
+            driver="gpu", pool="x0", state=inventory_pb2.POOL_STATE_INVALID, generation=3, device_count=1, node="x0"
+        ),
+        inventory_pb2.PoolGone(driver="gpu", pool="x0"),
+        inventory_pb2.NodeRegistered(node="x0"),
     ]
     assert [from_inventory(message, NOON) for message in told] == [
         Fact(GANG, RecordArrival(a_node("x0"), (WRONG_NUMA,), NOON)),
         None,
         Fact(GANG, RecordNodeLoss(X0, NOON, ORDER), X0),
-        Fact("", RecordNodeLoss(NodeName("n1"), NOON), NodeName("n1")),  # type: ignore[arg-type]
+        Fact(NOBODY, RecordNodeLoss(NodeName("n1"), NOON), NodeName("n1")),
+        Fact(NOBODY, RecordNodeReady(X0, NOON), X0),
+        Fact(NOBODY, RecordNodeUnready(X0, "cordoned", NOON), X0),
+        Fact(NOBODY, RecordPoolChange("gpu", "x0", X0, "invalid, generation 3, 1 device", 0, NOON), X0, ("gpu", "x0")),
+        Fact(NOBODY, RecordPoolChange("gpu", "x0", NodeName(""), "it is gone", 0, NOON), pool=("gpu", "x0")),
         None,
     ]
 

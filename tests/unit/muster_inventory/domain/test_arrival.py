@@ -20,6 +20,6 @@ def test_a_driver_that_is_not_there_yet_is_waited_for() -> None:
     assert missing_pools({"gpu": 2, "nic": 1}, [a_pool("gpu", "a")]) == (Missing("gpu", 2, 1), Missing("nic", 1, 0))
 
 
-def test_a_half_updated_or_invalid_pool_keeps_the_node_waiting_although_enough_are_complete() -> None:
+def test_f14_a_half_updated_or_invalid_pool_keeps_the_node_waiting_although_enough_are_complete() -> None:
     for state in (PoolState.INCOMPLETE, PoolState.INVALID):
         assert missing_pools({"gpu": 1}, [a_pool("gpu", "a"), a_pool("gpu", "b", state)]) == (Missing("gpu", 1, 1),)

@@ -57,6 +57,31 @@ def test_a_good_arrival_clears_a_mistrusted_template() -> None:
     assert (decided.state.trust, decided.state.evidence) == (Trust.TRUSTED, ())
 
 
+def test_a_persons_word_trusts_the_template_without_an_arrival() -> None:
+    vouched = replace(DECLARATION, vouched="measured in the lab")
+    decided = given(NODE_GROUP).when(RecordNodeGroup(vouched))
+    decided.then(NodeGroupDeclared(vouched), TemplateTrusted(H100, NodeName(""), "measured in the lab"))
+    assert decided.state.trust is Trust.TRUSTED
+
+
+def test_an_old_word_does_not_outweigh_a_wrong_arrival_and_a_new_one_does() -> None:
+    vouched = replace(DECLARATION, vouched="measured in the lab")
+    told = TemplateTrusted(H100, NodeName(""), "measured in the lab")
+    story = given(NODE_GROUP, NodeGroupDeclared(vouched), told, TemplateMistrusted(H100, FIRST, (MISSING,)))
+    bigger = replace(vouched, max_size=64)
+    story.when(RecordNodeGroup(bigger)).then(NodeGroupDeclared(bigger))
+    again = replace(vouched, vouched="seven is right, ann, 4 May")
+    decided = story.when(RecordNodeGroup(again))
+    decided.then(NodeGroupDeclared(again), TemplateTrusted(H100, NodeName(""), "seven is right, ann, 4 May"))
+
+
+def test_a_word_for_whatever_the_template_says_holds_for_a_changed_one() -> None:
+    vouched, other = replace(DECLARATION, vouched="true"), replace(OTHER_SHAPE, vouched="true")
+    told = TemplateTrusted(H100, NodeName(""), "true")
+    decided = given(NODE_GROUP, NodeGroupDeclared(vouched), told).when(RecordNodeGroup(other))
+    decided.then(NodeGroupDeclared(other), TemplateTrusted(H100, NodeName(""), "true"))
+
+
 def test_an_arrival_told_again_after_a_later_one_changes_nothing() -> None:
     given(
         NODE_GROUP,

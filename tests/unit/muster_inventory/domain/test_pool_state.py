@@ -44,7 +44,7 @@ def test_t21_a_newer_generation_for_another_node_makes_our_slice_obsolete() -> N
     assert (pool.generation, pool.device_count, pool.node) == (3, 2, "m")
 
 
-def test_a_device_that_is_published_twice_makes_the_pool_invalid_v4() -> None:
+def test_t22_a_device_that_is_published_twice_makes_the_pool_invalid_v4() -> None:
     pool = judge_pool(ID, [a_slice("a", ["x"], count=2), a_slice("b", ["x"], count=2)])
     assert pool is not None
     assert (pool.state, pool.flaw and pool.flaw.code) == (PoolState.INVALID, "DUPLICATE_DEVICE")

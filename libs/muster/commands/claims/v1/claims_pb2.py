@@ -26,7 +26,7 @@ from muster.type.v1 import gang_pb2 as muster_dot_type_dot_v1_dot_gang__pb2
 from muster.type.v1 import plan_pb2 as muster_dot_type_dot_v1_dot_plan__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&muster/commands/claims/v1/claims.proto\x12\x19muster.commands.claims.v1\x1a\x19muster/type/v1/gang.proto\x1a\x19muster/type/v1/plan.proto\"\x8d\x02\n\x08\x42ookGang\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12,\n\x04spec\x18\x03 \x01(\x0b\x32\x18.muster.type.v1.GangSpecR\x04spec\x12\x30\n\x14\x65xcluded_node_groups\x18\x04 \x03(\tR\x12\x65xcludedNodeGroups\x12:\n\nkept_nodes\x18\x05 \x03(\x0b\x32\x1b.muster.type.v1.ArrivedNodeR\tkeptNodes\x12\x32\n\x15min_observed_sequence\x18\x06 \x01(\x04R\x13minObservedSequence\"\xa7\x01\n\x0b\x43onfirmGang\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12\x31\n\x05nodes\x18\x03 \x03(\x0b\x32\x1b.muster.type.v1.ArrivedNodeR\x05nodes\x12\x32\n\x15min_observed_sequence\x18\x04 \x01(\x04R\x13minObservedSequence\"<\n\x0bReleaseGang\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x14\n\x05\x63\x61use\x18\x02 \x01(\tR\x05\x63\x61useb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&muster/commands/claims/v1/claims.proto\x12\x19muster.commands.claims.v1\x1a\x19muster/type/v1/gang.proto\x1a\x19muster/type/v1/plan.proto\"\xac\x02\n\x08\x42ookGang\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12,\n\x04spec\x18\x03 \x01(\x0b\x32\x18.muster.type.v1.GangSpecR\x04spec\x12\x30\n\x14\x65xcluded_node_groups\x18\x04 \x03(\tR\x12\x65xcludedNodeGroups\x12:\n\nkept_nodes\x18\x05 \x03(\x0b\x32\x1b.muster.type.v1.ArrivedNodeR\tkeptNodes\x12\x32\n\x15min_observed_sequence\x18\x06 \x01(\x04R\x13minObservedSequence\x12\x1d\n\nlost_nodes\x18\x07 \x03(\tR\tlostNodes\"\xbd\x01\n\x0b\x43onfirmGang\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12\x31\n\x05nodes\x18\x03 \x03(\x0b\x32\x1b.muster.type.v1.ArrivedNodeR\x05nodes\x12\x32\n\x15min_observed_sequence\x18\x04 \x01(\x04R\x13minObservedSequence\x12\x14\n\x05\x63heck\x18\x05 \x01(\rR\x05\x63heck\"<\n\x0bReleaseGang\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x14\n\x05\x63\x61use\x18\x02 \x01(\tR\x05\x63\x61useb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,9 +34,9 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'muster.commands.claims.v1.c
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_BOOKGANG']._serialized_start=124
-  _globals['_BOOKGANG']._serialized_end=393
-  _globals['_CONFIRMGANG']._serialized_start=396
-  _globals['_CONFIRMGANG']._serialized_end=563
-  _globals['_RELEASEGANG']._serialized_start=565
-  _globals['_RELEASEGANG']._serialized_end=625
+  _globals['_BOOKGANG']._serialized_end=424
+  _globals['_CONFIRMGANG']._serialized_start=427
+  _globals['_CONFIRMGANG']._serialized_end=616
+  _globals['_RELEASEGANG']._serialized_start=618
+  _globals['_RELEASEGANG']._serialized_end=678
 # @@protoc_insertion_point(module_scope)

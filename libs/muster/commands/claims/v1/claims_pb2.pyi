@@ -35,6 +35,7 @@ class BookGang(_message.Message):
     EXCLUDED_NODE_GROUPS_FIELD_NUMBER: _builtins.int
     KEPT_NODES_FIELD_NUMBER: _builtins.int
     MIN_OBSERVED_SEQUENCE_FIELD_NUMBER: _builtins.int
+    LOST_NODES_FIELD_NUMBER: _builtins.int
     gang_id: _builtins.str
     attempt: _builtins.int
     min_observed_sequence: _builtins.int
@@ -47,6 +48,10 @@ class BookGang(_message.Message):
     def kept_nodes(self) -> _containers.RepeatedCompositeFieldContainer[_plan_pb2.ArrivedNode]:
         """Nodes already ordered for this gang, which only it may use."""
 
+    @_builtins.property
+    def lost_nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Not empty for the repair of an offer: members on these nodes are placed anew, all others stay where they are."""
+
     def __init__(
         self,
         *,
@@ -56,10 +61,11 @@ class BookGang(_message.Message):
         excluded_node_groups: _abc.Iterable[_builtins.str] | None = ...,
         kept_nodes: _abc.Iterable[_plan_pb2.ArrivedNode] | None = ...,
         min_observed_sequence: _builtins.int = ...,
+        lost_nodes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["spec", b"spec"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "excluded_node_groups", b"excluded_node_groups", "gang_id", b"gang_id", "kept_nodes", b"kept_nodes", "min_observed_sequence", b"min_observed_sequence", "spec", b"spec"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "excluded_node_groups", b"excluded_node_groups", "gang_id", b"gang_id", "kept_nodes", b"kept_nodes", "lost_nodes", b"lost_nodes", "min_observed_sequence", b"min_observed_sequence", "spec", b"spec"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -75,9 +81,12 @@ class ConfirmGang(_message.Message):
     ATTEMPT_FIELD_NUMBER: _builtins.int
     NODES_FIELD_NUMBER: _builtins.int
     MIN_OBSERVED_SEQUENCE_FIELD_NUMBER: _builtins.int
+    CHECK_FIELD_NUMBER: _builtins.int
     gang_id: _builtins.str
     attempt: _builtins.int
     min_observed_sequence: _builtins.int
+    check: _builtins.int
+    """0 the first time; counts on when a pool of a member changes after that."""
     @_builtins.property
     def nodes(self) -> _containers.RepeatedCompositeFieldContainer[_plan_pb2.ArrivedNode]: ...
     def __init__(
@@ -87,10 +96,11 @@ class ConfirmGang(_message.Message):
         attempt: _builtins.int = ...,
         nodes: _abc.Iterable[_plan_pb2.ArrivedNode] | None = ...,
         min_observed_sequence: _builtins.int = ...,
+        check: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "gang_id", b"gang_id", "min_observed_sequence", b"min_observed_sequence", "nodes", b"nodes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "check", b"check", "gang_id", b"gang_id", "min_observed_sequence", b"min_observed_sequence", "nodes", b"nodes"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

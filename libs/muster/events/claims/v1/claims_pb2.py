@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from muster.type.v1 import plan_pb2 as muster_dot_type_dot_v1_dot_plan__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$muster/events/claims/v1/claims.proto\x12\x17muster.events.claims.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19muster/type/v1/plan.proto\"\xcf\x01\n\nGangBooked\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12(\n\x04plan\x18\x03 \x01(\x0b\x32\x14.muster.type.v1.PlanR\x04plan\x12+\n\x11observed_sequence\x18\x04 \x01(\x04R\x10observedSequence\x12\x37\n\tbook_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08\x62ookTime\"\xf0\x01\n\rGangNotBooked\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12.\n\x04kind\x18\x03 \x01(\x0e\x32\x1a.muster.type.v1.NoPlanKindR\x04kind\x12\x30\n\x07reasons\x18\x04 \x03(\x0b\x32\x16.muster.type.v1.ReasonR\x07reasons\x12\x1d\n\neven_empty\x18\x05 \x01(\x08R\tevenEmpty\x12+\n\x11observed_sequence\x18\x06 \x01(\x04R\x10observedSequence\"\xaa\x01\n\rGangConfirmed\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12\x39\n\nplacements\x18\x03 \x03(\x0b\x32\x19.muster.type.v1.PlacementR\nplacements\x12+\n\x11observed_sequence\x18\x04 \x01(\x04R\x10observedSequence\"q\n\nGangBroken\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12\x30\n\x07reasons\x18\x03 \x03(\x0b\x32\x16.muster.type.v1.ReasonR\x07reasons\"=\n\x0cGangReleased\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x14\n\x05\x63\x61use\x18\x02 \x01(\tR\x05\x63\x61useb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$muster/events/claims/v1/claims.proto\x12\x17muster.events.claims.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19muster/type/v1/plan.proto\"\xcf\x01\n\nGangBooked\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12(\n\x04plan\x18\x03 \x01(\x0b\x32\x14.muster.type.v1.PlanR\x04plan\x12+\n\x11observed_sequence\x18\x04 \x01(\x04R\x10observedSequence\x12\x37\n\tbook_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08\x62ookTime\"\xf0\x01\n\rGangNotBooked\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12.\n\x04kind\x18\x03 \x01(\x0e\x32\x1a.muster.type.v1.NoPlanKindR\x04kind\x12\x30\n\x07reasons\x18\x04 \x03(\x0b\x32\x16.muster.type.v1.ReasonR\x07reasons\x12\x1d\n\neven_empty\x18\x05 \x01(\x08R\tevenEmpty\x12+\n\x11observed_sequence\x18\x06 \x01(\x04R\x10observedSequence\"\xc0\x01\n\rGangConfirmed\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12\x39\n\nplacements\x18\x03 \x03(\x0b\x32\x19.muster.type.v1.PlacementR\nplacements\x12+\n\x11observed_sequence\x18\x04 \x01(\x04R\x10observedSequence\x12\x14\n\x05\x63heck\x18\x05 \x01(\rR\x05\x63heck\"\x87\x01\n\nGangBroken\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x18\n\x07\x61ttempt\x18\x02 \x01(\rR\x07\x61ttempt\x12\x30\n\x07reasons\x18\x03 \x03(\x0b\x32\x16.muster.type.v1.ReasonR\x07reasons\x12\x14\n\x05\x63heck\x18\x04 \x01(\rR\x05\x63heck\"=\n\x0cGangReleased\x12\x17\n\x07gang_id\x18\x01 \x01(\tR\x06gangId\x12\x14\n\x05\x63\x61use\x18\x02 \x01(\tR\x05\x63\x61useb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -38,9 +38,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GANGNOTBOOKED']._serialized_start=336
   _globals['_GANGNOTBOOKED']._serialized_end=576
   _globals['_GANGCONFIRMED']._serialized_start=579
-  _globals['_GANGCONFIRMED']._serialized_end=749
-  _globals['_GANGBROKEN']._serialized_start=751
-  _globals['_GANGBROKEN']._serialized_end=864
-  _globals['_GANGRELEASED']._serialized_start=866
-  _globals['_GANGRELEASED']._serialized_end=927
+  _globals['_GANGCONFIRMED']._serialized_end=771
+  _globals['_GANGBROKEN']._serialized_start=774
+  _globals['_GANGBROKEN']._serialized_end=909
+  _globals['_GANGRELEASED']._serialized_start=911
+  _globals['_GANGRELEASED']._serialized_end=972
 # @@protoc_insertion_point(module_scope)

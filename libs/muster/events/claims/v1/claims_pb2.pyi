@@ -106,9 +106,12 @@ class GangConfirmed(_message.Message):
     ATTEMPT_FIELD_NUMBER: _builtins.int
     PLACEMENTS_FIELD_NUMBER: _builtins.int
     OBSERVED_SEQUENCE_FIELD_NUMBER: _builtins.int
+    CHECK_FIELD_NUMBER: _builtins.int
     gang_id: _builtins.str
     attempt: _builtins.int
     observed_sequence: _builtins.int
+    check: _builtins.int
+    """Which check of the attempt this answers, from 0."""
     @_builtins.property
     def placements(self) -> _containers.RepeatedCompositeFieldContainer[_plan_pb2.Placement]: ...
     def __init__(
@@ -118,10 +121,11 @@ class GangConfirmed(_message.Message):
         attempt: _builtins.int = ...,
         placements: _abc.Iterable[_plan_pb2.Placement] | None = ...,
         observed_sequence: _builtins.int = ...,
+        check: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "gang_id", b"gang_id", "observed_sequence", b"observed_sequence", "placements", b"placements"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "check", b"check", "gang_id", b"gang_id", "observed_sequence", b"observed_sequence", "placements", b"placements"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -136,8 +140,11 @@ class GangBroken(_message.Message):
     GANG_ID_FIELD_NUMBER: _builtins.int
     ATTEMPT_FIELD_NUMBER: _builtins.int
     REASONS_FIELD_NUMBER: _builtins.int
+    CHECK_FIELD_NUMBER: _builtins.int
     gang_id: _builtins.str
     attempt: _builtins.int
+    check: _builtins.int
+    """Which check of the attempt this answers, from 0."""
     @_builtins.property
     def reasons(self) -> _containers.RepeatedCompositeFieldContainer[_plan_pb2.Reason]: ...
     def __init__(
@@ -146,10 +153,11 @@ class GangBroken(_message.Message):
         gang_id: _builtins.str = ...,
         attempt: _builtins.int = ...,
         reasons: _abc.Iterable[_plan_pb2.Reason] | None = ...,
+        check: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "gang_id", b"gang_id", "reasons", b"reasons"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "check", b"check", "gang_id", b"gang_id", "reasons", b"reasons"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -86,6 +86,7 @@ class PlanningStarted(_message.Message):
     KEPT_NODES_FIELD_NUMBER: _builtins.int
     CAUSE_FIELD_NUMBER: _builtins.int
     START_TIME_FIELD_NUMBER: _builtins.int
+    LOST_NODES_FIELD_NUMBER: _builtins.int
     attempt: _builtins.int
     cause: _builtins.str
     @_builtins.property
@@ -98,6 +99,10 @@ class PlanningStarted(_message.Message):
 
     @_builtins.property
     def start_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def lost_nodes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Not empty for the repair of an offer: members on these nodes are placed anew, all others stay where they are."""
+
     def __init__(
         self,
         *,
@@ -106,10 +111,11 @@ class PlanningStarted(_message.Message):
         kept_nodes: _abc.Iterable[_plan_pb2.ArrivedNode] | None = ...,
         cause: _builtins.str = ...,
         start_time: _timestamp_pb2.Timestamp | None = ...,
+        lost_nodes: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["start_time", b"start_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "cause", b"cause", "excluded_node_groups", b"excluded_node_groups", "kept_nodes", b"kept_nodes", "start_time", b"start_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "cause", b"cause", "excluded_node_groups", b"excluded_node_groups", "kept_nodes", b"kept_nodes", "lost_nodes", b"lost_nodes", "start_time", b"start_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -184,11 +190,14 @@ class NodeOrder(_message.Message):
     NODE_GROUP_FIELD_NUMBER: _builtins.int
     COUNT_FIELD_NUMBER: _builtins.int
     FIRST_ORDINAL_FIELD_NUMBER: _builtins.int
+    TRIAL_FIELD_NUMBER: _builtins.int
     order_id: _builtins.str
     node_group: _builtins.str
     count: _builtins.int
     first_ordinal: _builtins.int
     """First ordinal of the plan that this order fills."""
+    trial: _builtins.bool
+    """The rest of the group is ordered when these have the promised shape."""
     def __init__(
         self,
         *,
@@ -196,10 +205,11 @@ class NodeOrder(_message.Message):
         node_group: _builtins.str = ...,
         count: _builtins.int = ...,
         first_ordinal: _builtins.int = ...,
+        trial: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "first_ordinal", b"first_ordinal", "node_group", b"node_group", "order_id", b"order_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "first_ordinal", b"first_ordinal", "node_group", b"node_group", "order_id", b"order_id", "trial", b"trial"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -315,6 +325,9 @@ class NodeArrivalRecorded(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     MISMATCHES_FIELD_NUMBER: _builtins.int
     ARRIVE_TIME_FIELD_NUMBER: _builtins.int
+    INVENTORY_SEQUENCE_FIELD_NUMBER: _builtins.int
+    inventory_sequence: _builtins.int
+    """Where the arrival stands in the stream inventory; 0 in older histories."""
     @_builtins.property
     def node(self) -> _plan_pb2.ArrivedNode: ...
     @_builtins.property
@@ -327,10 +340,11 @@ class NodeArrivalRecorded(_message.Message):
         node: _plan_pb2.ArrivedNode | None = ...,
         mismatches: _abc.Iterable[_plan_pb2.ShapeMismatch] | None = ...,
         arrive_time: _timestamp_pb2.Timestamp | None = ...,
+        inventory_sequence: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["arrive_time", b"arrive_time", "node", b"node"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["arrive_time", b"arrive_time", "mismatches", b"mismatches", "node", b"node"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["arrive_time", b"arrive_time", "inventory_sequence", b"inventory_sequence", "mismatches", b"mismatches", "node", b"node"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -343,8 +357,11 @@ class NodeLossRecorded(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     ORDER_ID_FIELD_NUMBER: _builtins.int
     LOSS_TIME_FIELD_NUMBER: _builtins.int
+    CAUSE_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     order_id: _builtins.str
+    cause: _builtins.str
+    """Why it counts as gone although it may still be there; empty when it is gone."""
     @_builtins.property
     def loss_time(self) -> _timestamp_pb2.Timestamp: ...
     def __init__(
@@ -353,14 +370,143 @@ class NodeLossRecorded(_message.Message):
         node: _builtins.str = ...,
         order_id: _builtins.str = ...,
         loss_time: _timestamp_pb2.Timestamp | None = ...,
+        cause: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["loss_time", b"loss_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["loss_time", b"loss_time", "node", b"node", "order_id", b"order_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cause", b"cause", "loss_time", b"loss_time", "node", b"node", "order_id", b"order_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___NodeLossRecorded: _TypeAlias = NodeLossRecorded  # noqa: Y015
+
+@_typing.final
+class MemberNodeUnreadied(_message.Message):
+    """A node with members takes no pod; from the deadline on it counts as gone."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    UNREADY_TIME_FIELD_NUMBER: _builtins.int
+    DEADLINE_FIELD_NUMBER: _builtins.int
+    WAKE_TIME_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    reason: _builtins.str
+    @_builtins.property
+    def unready_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def deadline(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def wake_time(self) -> _timestamp_pb2.Timestamp:
+        """When the gang looks at its unready nodes again: the first of their deadlines."""
+
+    def __init__(
+        self,
+        *,
+        node: _builtins.str = ...,
+        reason: _builtins.str = ...,
+        unready_time: _timestamp_pb2.Timestamp | None = ...,
+        deadline: _timestamp_pb2.Timestamp | None = ...,
+        wake_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "unready_time", b"unready_time", "wake_time", b"wake_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "node", b"node", "reason", b"reason", "unready_time", b"unready_time", "wake_time", b"wake_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MemberNodeUnreadied: _TypeAlias = MemberNodeUnreadied  # noqa: Y015
+
+@_typing.final
+class MemberNodeRecovered(_message.Message):
+    """A node with members is Ready again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NODE_FIELD_NUMBER: _builtins.int
+    node: _builtins.str
+    def __init__(
+        self,
+        *,
+        node: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MemberNodeRecovered: _TypeAlias = MemberNodeRecovered  # noqa: Y015
+
+@_typing.final
+class MemberPoolChanged(_message.Message):
+    """What a driver publishes for members changed after they were verified; allocation is checked again."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DRIVER_FIELD_NUMBER: _builtins.int
+    POOL_FIELD_NUMBER: _builtins.int
+    NODE_FIELD_NUMBER: _builtins.int
+    CHANGE_FIELD_NUMBER: _builtins.int
+    CHECK_FIELD_NUMBER: _builtins.int
+    INVENTORY_SEQUENCE_FIELD_NUMBER: _builtins.int
+    ATTEMPT_FIELD_NUMBER: _builtins.int
+    driver: _builtins.str
+    pool: _builtins.str
+    node: _builtins.str
+    change: _builtins.str
+    """What changed, for people."""
+    check: _builtins.int
+    """Number of the check that follows, from 1."""
+    inventory_sequence: _builtins.int
+    attempt: _builtins.int
+    def __init__(
+        self,
+        *,
+        driver: _builtins.str = ...,
+        pool: _builtins.str = ...,
+        node: _builtins.str = ...,
+        change: _builtins.str = ...,
+        check: _builtins.int = ...,
+        inventory_sequence: _builtins.int = ...,
+        attempt: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "change", b"change", "check", b"check", "driver", b"driver", "inventory_sequence", b"inventory_sequence", "node", b"node", "pool", b"pool"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MemberPoolChanged: _TypeAlias = MemberPoolChanged  # noqa: Y015
+
+@_typing.final
+class OfferRevised(_message.Message):
+    """A check after the offer gave other devices."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ATTEMPT_FIELD_NUMBER: _builtins.int
+    CHECK_FIELD_NUMBER: _builtins.int
+    PLACEMENTS_FIELD_NUMBER: _builtins.int
+    attempt: _builtins.int
+    check: _builtins.int
+    @_builtins.property
+    def placements(self) -> _containers.RepeatedCompositeFieldContainer[_plan_pb2.Placement]: ...
+    def __init__(
+        self,
+        *,
+        attempt: _builtins.int = ...,
+        check: _builtins.int = ...,
+        placements: _abc.Iterable[_plan_pb2.Placement] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempt", b"attempt", "check", b"check", "placements", b"placements"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OfferRevised: _TypeAlias = OfferRevised  # noqa: Y015
 
 @_typing.final
 class VerificationStarted(_message.Message):
@@ -501,21 +647,116 @@ class MemberBindRecorded(_message.Message):
 
     POD_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
+    UNGROUPED_FIELD_NUMBER: _builtins.int
     pod: _builtins.str
     node: _builtins.str
+    ungrouped: _builtins.bool
+    """Its template names a scheduling group and the pod has none: the cluster does not enforce the gang."""
     def __init__(
         self,
         *,
         pod: _builtins.str = ...,
         node: _builtins.str = ...,
+        ungrouped: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pod", b"pod"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "pod", b"pod", "ungrouped", b"ungrouped"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___MemberBindRecorded: _TypeAlias = MemberBindRecorded  # noqa: Y015
+
+@_typing.final
+class MemberLossRecorded(_message.Message):
+    """A member that was bound is gone again; its place is kept."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POD_FIELD_NUMBER: _builtins.int
+    pod: _builtins.str
+    def __init__(
+        self,
+        *,
+        pod: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["pod", b"pod"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MemberLossRecorded: _TypeAlias = MemberLossRecorded  # noqa: Y015
+
+@_typing.final
+class TemplateDriftRecorded(_message.Message):
+    """An object that the request names is another one now; the gang goes on with what was accepted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    ACCEPTED_HASH_FIELD_NUMBER: _builtins.int
+    SHOWN_HASH_FIELD_NUMBER: _builtins.int
+    DRIFT_TIME_FIELD_NUMBER: _builtins.int
+    kind: _builtins.str
+    name: _builtins.str
+    accepted_hash: _builtins.str
+    shown_hash: _builtins.str
+    @_builtins.property
+    def drift_time(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        kind: _builtins.str = ...,
+        name: _builtins.str = ...,
+        accepted_hash: _builtins.str = ...,
+        shown_hash: _builtins.str = ...,
+        drift_time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["drift_time", b"drift_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted_hash", b"accepted_hash", "drift_time", b"drift_time", "kind", b"kind", "name", b"name", "shown_hash", b"shown_hash"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TemplateDriftRecorded: _TypeAlias = TemplateDriftRecorded  # noqa: Y015
+
+@_typing.final
+class HoldStarted(_message.Message):
+    """The request is gone, and what has arrived is held a while for the workload's next attempt."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REASONS_FIELD_NUMBER: _builtins.int
+    ORDERS_FIELD_NUMBER: _builtins.int
+    START_TIME_FIELD_NUMBER: _builtins.int
+    DEADLINE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def reasons(self) -> _containers.RepeatedCompositeFieldContainer[_plan_pb2.Reason]: ...
+    @_builtins.property
+    def orders(self) -> _containers.RepeatedCompositeFieldContainer[Global___SurplusOrder]:
+        """Every order with what is held of it; the rest of them goes back at once."""
+
+    @_builtins.property
+    def start_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def deadline(self) -> _timestamp_pb2.Timestamp: ...
+    def __init__(
+        self,
+        *,
+        reasons: _abc.Iterable[_plan_pb2.Reason] | None = ...,
+        orders: _abc.Iterable[Global___SurplusOrder] | None = ...,
+        start_time: _timestamp_pb2.Timestamp | None = ...,
+        deadline: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "start_time", b"start_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["deadline", b"deadline", "orders", b"orders", "reasons", b"reasons", "start_time", b"start_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HoldStarted: _TypeAlias = HoldStarted  # noqa: Y015
 
 @_typing.final
 class GangConsumed(_message.Message):

@@ -336,23 +336,27 @@ Global___TemplateMistrusted: _TypeAlias = TemplateMistrusted  # noqa: Y015
 
 @_typing.final
 class TemplateTrusted(_message.Message):
-    """A node arrived in the promised shape."""
+    """A node arrived in the promised shape, or a person answers for the template (node is empty then)."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     NODE_GROUP_FIELD_NUMBER: _builtins.int
     NODE_FIELD_NUMBER: _builtins.int
+    VOUCHED_FIELD_NUMBER: _builtins.int
     node_group: _builtins.str
     node: _builtins.str
+    vouched: _builtins.str
+    """What the annotation muster.dev/template-trusted of the NodeGroup says."""
     def __init__(
         self,
         *,
         node_group: _builtins.str = ...,
         node: _builtins.str = ...,
+        vouched: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "node_group", b"node_group"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["node", b"node", "node_group", b"node_group", "vouched", b"vouched"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
