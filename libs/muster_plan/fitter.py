@@ -30,14 +30,14 @@ _LEAST_PATTERNS = 40
 class Fitter:
     """Answers whether pods fit on a node of a stock, and with which devices. Remembers every answer.
 
-    `truncated`: not all patterns were listed; `doubtful`: the allocator gave up somewhere, or a rule is kept more
-    strictly than the scheduler would. In both cases a no of the programme is not proven.
+    `partial`: the stocks of which only a selection of patterns was listed. `doubtful`: the allocator gave up somewhere,
+    or a rule is kept more strictly than the scheduler would. In both cases a no of the programme is not proven.
     """
 
     def __init__(self, scene: Scene, flags: Flags, stocks: int = 1) -> None:
         self.scene = scene
         self.flags = flags
-        self.truncated = False
+        self.partial: set[int] = set()
         self.doubtful = bool(scene.host_spreads)
         self.most_patterns = max(min(_MOST_PATTERNS, _MOST_COLUMNS // max(stocks, 1)), _LEAST_PATTERNS)
         self._device_answers: dict[Hashable, bool] = {}
@@ -48,7 +48,7 @@ class Fitter:
 
     @property
     def incomplete(self) -> bool:
-        return self.truncated or self.doubtful
+        return bool(self.partial) or self.doubtful
 
     def narrow(self, condition: Callable[[Stock, Counts], bool]) -> None:
         """From now on a pattern must meet a further condition."""
