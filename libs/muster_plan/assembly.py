@@ -128,7 +128,8 @@ def build_problem(snapshot: Snapshot, gang: Gang, policy: Policy, *, by_reach: b
 def variant_of(problem: Problem, mode: Mode, *, in_sequence: bool = False) -> Variant:
     """`in_sequence`: a pattern counts only if its pods find their devices one after the other by first fit."""
     flags = _flags(problem, mode)
-    fitter = Fitter(problem.scene, flags, len(problem.existing) + len(problem.potential))
+    stocks = len(problem.existing) + len(problem.potential)
+    fitter = Fitter(problem.scene, flags, stocks, problem.policy.most_patterns)
     if in_sequence:
         fitter.narrow(Arrivals(fitter).in_order)
     return Variant(

@@ -23,8 +23,7 @@ from muster_plan.stocks import Scene, Stock
 from muster_types import DeviceId
 
 _MOST_COLUMNS = 15_000  # patterns of all stocks together, as far as can be told before
-_MOST_PATTERNS = 1_000  # of one stock; beyond it only a selection is listed
-_LEAST_PATTERNS = 40
+_LEAST_PATTERNS = 40  # of one stock, however many stocks there are
 
 
 class Fitter:
@@ -34,12 +33,12 @@ class Fitter:
     or a rule is kept more strictly than the scheduler would. In both cases a no of the programme is not proven.
     """
 
-    def __init__(self, scene: Scene, flags: Flags, stocks: int = 1) -> None:
+    def __init__(self, scene: Scene, flags: Flags, stocks: int = 1, most_patterns: int = 1_000) -> None:
         self.scene = scene
         self.flags = flags
         self.partial: set[int] = set()
         self.doubtful = bool(scene.host_spreads)
-        self.most_patterns = max(min(_MOST_PATTERNS, _MOST_COLUMNS // max(stocks, 1)), _LEAST_PATTERNS)
+        self.most_patterns = min(most_patterns, max(_MOST_COLUMNS // max(stocks, 1), _LEAST_PATTERNS))
         self._device_answers: dict[Hashable, bool] = {}
         self._forms: list[ClaimSpec] = []
         self._demands: dict[Hashable, tuple[int, ...]] = {}

@@ -7,7 +7,7 @@ that bound is in no better plan, so what lies within is all that an exact search
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, gcd, inf
 
@@ -21,22 +21,17 @@ from muster_plan.programme import Column, Outcome, Relaxed, Solution
 from muster_plan.supplies import Supply, with_patterns
 
 _ROUNDS = 60
-_PRICINGS = 6_000  # of one search, over all rounds
-_BUDGET = 20_000  # steps of one pricing
+_STEPS = 60_000  # of all pricings of one search together
+_QUICK = 60  # steps of one pricing that only looks for a pattern worth having
+_LONG = 6_000  # steps of one pricing that proves there is none
 _KEPT = 3  # patterns of one pricing that join
-_EVERY = 1_500  # patterns within the distance, beyond which the exact search is left out
+_WITHIN = 15_000  # steps of all pricings of `within`
+_EVERY = 800  # patterns within the distance, beyond which the exact search is left out
 _TREE = 200  # nodes of the tree of one search
 _ROUGH_TREE = 10
-_GAP = 0.002
+_GAP = 0.006  # relative distance to the bound that is good enough for a large gang
+_SMALL = 300  # columns up to which the search goes on to the end
 _TINY = 1e-6
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """`bound` is the proven least cost in units of `scale` (see `scaled`), None where no plan exists at all."""
-
-    supplies: tuple[Supply, ...]
-    bound: float | None
 
 
 Limits = Callable[[Model], None]
@@ -52,15 +47,21 @@ class Generator:
             if supply.partial:
                 known = variant.generated.get(supply.stocks[0].id, ())
                 self._supplies[index] = with_patterns(variant.fitter, supply, known)
-        self._pricings = _PRICINGS
+        self._steps = _STEPS
+        self._fewest = 0.0
 
-    def run(self, *, cost: bool) -> Generated:
-        """First until every pod has a place, then, with `cost`, until it is cheapest."""
-        missing = self._converge(lambda model: dict.fromkeys(model.missing, 1.0), elastic=True)
+    def run(self, *, cost: bool, roughly: bool) -> float | None:
+        """First until every pod has a place, then, with `cost`, until it is cheapest: the proven least cost in units of
+        `scale` (see `scaled`), None where no plan exists at all. `roughly`: without a proof."""
+        missing = self._converge(lambda model: dict.fromkeys(model.missing, 1.0), elastic=True, roughly=roughly)
         if missing > _TINY:
-            return Generated(tuple(self._supplies), None)
-        bound = self._converge(lambda model: scaled(model.cost)[0], elastic=False) if cost else 0.0
-        return Generated(tuple(self._supplies), bound)
+            return None
+        if not cost:
+            return 0.0
+        nodes = self._converge(_new_nodes, elastic=False, roughly=roughly)
+        if nodes > _TINY:  # nodes come whole, which the relaxed cost does not see
+            self._fewest = rounded_up(nodes, _new_nodes(build_model(self._variant.demand, self._supplies)))
+        return self._converge(lambda model: scaled(model.cost)[0], elastic=False, roughly=roughly)
 
     def within(self, distance: float) -> tuple[Supply, ...] | None:
         """The supplies with every pattern that a plan less than `distance` above the relaxed cost could have; None if
@@ -70,7 +71,8 @@ class Generator:
         if found is None:
             return None
         added = 0
-        for index, priced in self._priced(model, found, every=distance):
+        self._steps = _WITHIN
+        for index, priced in self._priced(model, found, _LONG, every=distance):
             if not priced.exact:
                 return None
             before = len(self._supplies[index].patterns)
@@ -82,39 +84,56 @@ class Generator:
 
     def programme(self, *, cost: bool) -> tuple[Model, Mapping[Column, float], Fraction]:
         """The programme over the patterns so far, the weights of the cost and their scale."""
-        model, _ = self._model(lambda _: {}, elastic=False)
+        model = self._built(elastic=False)
         weights, scale = scaled(model.cost)
         return model, weights if cost else {}, scale
+
+    def _built(self, *, elastic: bool) -> Model:
+        model = build_model(self._variant.demand, self._supplies, elastic=elastic)
+        self._limits(model)
+        if self._fewest:
+            model.programme.row(list(_new_nodes(model).items()), lower=self._fewest)
+        return model
 
     def _model(
         self, objective: Callable[[Model], Mapping[Column, float]], *, elastic: bool
     ) -> tuple[Model, Mapping[Column, float]]:
-        model = build_model(self._variant.demand, self._supplies, elastic=elastic)
-        self._limits(model)
-        return model, objective(model)
+        model = self._built(elastic=elastic)
+        weights = objective(model)
+        for source in model.sources:  # the row over a supply's nodes says it already, and a bound would hide a price
+            for column in source.patterns:
+                model.programme.upper[column] = inf
+        return model, weights
 
-    def _converge(self, objective: Callable[[Model], Mapping[Column, float]], *, elastic: bool) -> float:
+    def _converge(self, objective: Callable[[Model], Mapping[Column, float]], *, elastic: bool, roughly: bool) -> float:
         """Adds patterns until none is worth having: a lower bound of the objective over all patterns."""
-        bound = 0.0
+        bound, quick = 0.0, True
         for _ in range(_ROUNDS):
             model, weights = self._model(objective, elastic=elastic)
             found = model.programme.relaxed(weights)
             if found is None or (elastic and found.objective <= _TINY):
                 return bound
             slack, news = 0.0, list[tuple[int, tuple[Pattern, ...]]]()
-            for index, priced in self._priced(model, found, every=None):
+            for index, priced in self._priced(model, found, _QUICK if quick else _LONG, every=None):
                 slack += priced.best
                 news.append((index, priced.patterns[-_KEPT:]))
             bound = max(bound, found.objective - slack)
-            if elastic and bound > _TINY:
+            if (elastic and bound > _TINY) or self._steps <= 0:
                 return bound
-            if not any(patterns for _, patterns in news) or self._pricings <= 0:
+            if rounded_up(bound, weights) >= rounded_up(found.objective, weights) and not elastic:
+                return bound  # what the rest could still gain would not make a whole difference
+            grown = [self._add(index, patterns) for index, patterns in news]
+            if any(grown):
+                quick = True
+            elif quick and not roughly:
+                quick = False  # only now is it worth proving that there is none
+            else:
                 return bound
-            for index, patterns in news:
-                self._add(index, patterns)
         return bound
 
-    def _priced(self, model: Model, found: Relaxed, *, every: float | None) -> Iterator[tuple[int, Priced]]:
+    def _priced(
+        self, model: Model, found: Relaxed, budget: int, *, every: float | None
+    ) -> Iterator[tuple[int, Priced]]:
         """Per partial supply, its unit and its set of flags: patterns worth more than they cost. `best` is the most
         that all nodes of the supply could gain together."""
         fitter = self._variant.fitter
@@ -136,22 +155,24 @@ class Generator:
                 floor = base if every is None else base - every
                 key = (indices[id(supply)], flags, values, round(base, 9))
                 if key not in known:
-                    self._pricings -= 1
                     pricer = self._variant.pricers.get((supply.stocks[0].id, flags))
                     if pricer is None:
                         pricer = Pricer(fitter, supply.stocks[0], flags)
                         self._variant.pricers[supply.stocks[0].id, flags] = pricer
-                    known[key] = pricer.above(values, floor + _TINY, budget=_BUDGET, every=every is not None)
+                    limit = max(min(budget, self._steps), 1)
+                    known[key] = pricer.above(values, floor + _TINY, budget=limit, every=every is not None)
+                    self._steps -= known[key].steps
                 priced = known[key]
                 most = max(most, priced.best - base)
-                yield indices[id(supply)], Priced(0.0, priced.patterns, priced.exact)
-            yield indices[id(supply)], Priced(max(most, 0.0) * nodes, (), exact=True)
+                yield indices[id(supply)], replace(priced, best=0.0)
+            yield indices[id(supply)], Priced(max(most, 0.0) * nodes, (), exact=True, steps=0)
 
-    def _add(self, index: int, patterns: Sequence[Pattern]) -> None:
-        if patterns:
-            supply = with_patterns(self._variant.fitter, self._supplies[index], patterns)
-            self._supplies[index] = supply
-            self._variant.generated[supply.stocks[0].id] = supply.patterns
+    def _add(self, index: int, patterns: Sequence[Pattern]) -> bool:
+        """Whether some of them are new."""
+        before = self._supplies[index]
+        after = self._supplies[index] = with_patterns(self._variant.fitter, before, patterns)
+        self._variant.generated[after.stocks[0].id] = after.patterns
+        return after is not before
 
 
 def _bases(source: Source, found: Relaxed, values: Sequence[float]) -> dict[frozenset[int], float]:
@@ -187,16 +208,19 @@ def generate(
     """The cheapest solution (with `cost`, else any) over all patterns of the supplies, also those that are not
     listed."""
     generator = Generator(variant, supplies, limits)
-    generated = generator.run(cost=cost)
-    if generated.bound is None:
+    relaxed = generator.run(cost=cost, roughly=roughly)
+    if relaxed is None:
         return Unplaced(proven=True)
     model, weights, scale = generator.programme(cost=cost)
-    least = max(generated.bound, _unlisted_bound(variant, supplies, scale) if cost else 0.0)
+    least = max(relaxed, _unlisted_bound(variant, supplies, scale) if cost else 0.0)
     bound = rounded_up(least, weights)
     found = _searched(model, weights, bound, _ROUGH_TREE if roughly else _TREE)
-    if found.feasible and (roughly or found.objective <= bound + _TINY):
+    near = found.feasible and found.objective - bound <= (0 if len(model.programme.lower) < _SMALL else _GAP) * bound
+    if found.feasible and (roughly or near):
         return Opening(model, found, Fraction(bound) / scale)
-    more = generator.within(found.objective - _quantum(weights) - generated.bound if found.feasible else inf)
+    if roughly:
+        return Unplaced(proven=False)
+    more = generator.within(found.objective - _quantum(weights) - relaxed if found.feasible else inf)
     if more is None:
         return Opening(model, found, Fraction(bound) / scale) if found.feasible else Unplaced(proven=False)
     fuller, weights, scale = generator.programme(cost=cost)
@@ -210,6 +234,10 @@ def generate(
     if found.feasible and found.objective <= again.objective:
         return Opening(model, found, Fraction(bound) / scale)
     return Opening(fuller, again, Fraction(bound) / scale)
+
+
+def _new_nodes(model: Model) -> dict[Column, float]:
+    return {column: float(nodes) for column, nodes in model.new_nodes.items()}
 
 
 def _searched(model: Model, weights: Mapping[Column, float], bound: float, tree: int) -> Solution:

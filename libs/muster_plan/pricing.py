@@ -18,6 +18,7 @@ class Priced:
     best: float
     patterns: tuple[Pattern, ...]
     exact: bool
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class _Search:
     ) -> None:
         self._pricer, self._order, self._values, self._every = pricer, order, values, every
         self._floor = floor
-        self._best, self._left = 0.0, budget
+        self._best, self._left, self._budget = 0.0, budget, budget
         self._sorts = pricer.sorts(order, values)
         self._found: dict[Counts, None] = {}
         self._rest = [index for index in range(len(values)) if pricer.cap(index) and index not in order]
@@ -133,7 +134,7 @@ class _Search:
         patterns = [pattern for counts in self._found if (pattern := self._pricer.pattern(counts)) is not None]
         exact = self._left > 0
         best = self._best if exact else self._bound(0, tuple(0.0 for _ in self._sorts))
-        return Priced(best, tuple(patterns), exact)
+        return Priced(best, tuple(patterns), exact, self._budget - max(self._left, 0))
 
     def _descend(self, place: int, counts: Counts, value: float, used: tuple[float, ...]) -> None:
         if self._left <= 0:

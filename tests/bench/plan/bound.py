@@ -1,4 +1,4 @@
-"""How far plans of mixed gangs are from a proven bound: `python -m bench.plan.bound [--seeds N]` with `tests` on the path.
+"""How far plans of mixed gangs are from a proven bound: `python -m bench.plan.bound [--seeds N]`, `tests` on the path.
 
 Gangs of six to ten kinds of small pods, several of which share a node: different GPUs, CPU, memory and NUMA wishes,
 over a fleet that is partly used and several node groups; made by seed. The gap is (cost - bound) / bound; a plan whose
