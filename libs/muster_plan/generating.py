@@ -63,6 +63,11 @@ class Generator:
             self._fewest = rounded_up(nodes, _new_nodes(build_model(self._variant.demand, self._supplies)))
         return self._converge(lambda model: scaled(model.cost)[0], elastic=False, roughly=roughly)
 
+    @property
+    def finished(self) -> bool:
+        """Whether the bound was proven within the budget."""
+        return self._steps > 0
+
     def within(self, distance: float) -> tuple[Supply, ...] | None:
         """The supplies with every pattern that a plan less than `distance` above the relaxed cost could have; None if
         they are too many."""
@@ -212,7 +217,8 @@ def generate(
     if relaxed is None:
         return Unplaced(proven=True)
     model, weights, scale = generator.programme(cost=cost)
-    least = max(relaxed, _unlisted_bound(variant, supplies, scale) if cost else 0.0)
+    # A sum over nodes is weaker than prices, unless the budget ended before they were right.
+    least = relaxed if generator.finished or not cost else max(relaxed, _unlisted_bound(variant, supplies, scale))
     bound = rounded_up(least, weights)
     found = _searched(model, weights, bound, _ROUGH_TREE if roughly else _TREE)
     near = found.feasible and found.objective - bound <= (0 if len(model.programme.lower) < _SMALL else _GAP) * bound
