@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many gangs")
     seeds = parser.parse_args(argv).seeds
     table = Table(
-        "seed", "kinds", "pods", "nodes", "groups", "cost", "bound", "gap, %", "ms", title="gangs of many kinds"
+        "seed", "kinds", "pods", "nodes", "groups", "cost", "bound", "gap, %", "CPU ms", title="gangs of many kinds"
     )
     gaps: list[float] = []
     for seed in range(1, seeds + 1):
@@ -36,9 +36,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         assert not snapshot.problems
         gang = Gang.from_request(request, snapshot)
         assert isinstance(gang, Gang), gang.sentence()
-        start = time.perf_counter()
+        start = time.process_time()
         found = plan(snapshot, gang)
-        passed = time.perf_counter() - start
+        passed = time.process_time() - start
         sets = request["spec"]["podSets"]
         size = (str(seed), str(len(sets)), str(sum(each["count"] for each in sets)))
         fleet_size = (str(len(snapshot.tables.nodes)), str(len(snapshot.tables.groups)))
