@@ -70,6 +70,7 @@ fuzz: dev ## the fast allocator against the reference on 20,000 generated proble
 bench: dev ## the figures of architecture §9 with machine and input size
 	@cd tests && ../$(BIN)/python -m bench.engine.measure
 	@cd tests && ../$(BIN)/python -m bench.plan.growth --quick
+	@cd tests && ../$(BIN)/python -m bench.plan.bound
 	@cd tests && ../$(BIN)/python -m bench.plan.fragmentation
 	@cd tests && ../$(BIN)/python -m bench.ingest.measure
 	@cd tests && ../$(BIN)/python -m bench.durability.measure

@@ -13,10 +13,11 @@ from muster_plan.kinds import Kind, kinds_of
 from muster_plan.labels import HOSTNAME
 from muster_plan.model import Demand
 from muster_plan.network import NetworkUse, network_uses
-from muster_plan.patterns import Flags
+from muster_plan.patterns import Flags, Pattern
 from muster_plan.policy import Arrangement, Objective, Policy
 from muster_plan.potential import Potentials, potentials_of
 from muster_plan.present import present
+from muster_plan.pricing import Pricer
 from muster_plan.sequences import Arrivals
 from muster_plan.snapshot import Snapshot
 from muster_plan.stocks import Scene, Stock, existing_stocks, potential_stocks, scene_of
@@ -61,6 +62,8 @@ class Variant:
     existing: tuple[Stock, ...]
     potential: tuple[Stock, ...]
     listed: dict[Detail, tuple[Supply, ...]] = field(default_factory=dict[Detail, tuple[Supply, ...]])
+    generated: dict[int, tuple[Pattern, ...]] = field(default_factory=dict[int, tuple[Pattern, ...]])  # by stock
+    pricers: dict[tuple[int, frozenset[int]], Pricer] = field(default_factory=dict[tuple[int, frozenset[int]], Pricer])
 
     def existing_supplies(self) -> tuple[Supply, ...]:
         """What exists, listed once."""
@@ -125,7 +128,8 @@ def build_problem(snapshot: Snapshot, gang: Gang, policy: Policy, *, by_reach: b
 def variant_of(problem: Problem, mode: Mode, *, in_sequence: bool = False) -> Variant:
     """`in_sequence`: a pattern counts only if its pods find their devices one after the other by first fit."""
     flags = _flags(problem, mode)
-    fitter = Fitter(problem.scene, flags, len(problem.existing) + len(problem.potential))
+    stocks = len(problem.existing) + len(problem.potential)
+    fitter = Fitter(problem.scene, flags, stocks, problem.policy.most_patterns)
     if in_sequence:
         fitter.narrow(Arrivals(fitter).in_order)
     return Variant(

@@ -10,7 +10,8 @@ from muster_plan.programme import Column, Programme, Terms
 from muster_plan.supplies import Cell, Supply
 
 
-def build_model(demand: Demand, supplies: Sequence[Supply]) -> Model:
+def build_model(demand: Demand, supplies: Sequence[Supply], *, elastic: bool = False) -> Model:
+    """`elastic`: pods may be missing, each counted in a column of `missing`."""
     model = Model(Programme())
     for supply in supplies:
         _add_supply(model, supply)
@@ -26,13 +27,14 @@ def build_model(demand: Demand, supplies: Sequence[Supply]) -> Model:
     for (kind, cell), terms in sorted(room.items()):
         column = model.programme.column(0, demand.kinds[kind].count)
         model.pods[kind, cell] = column
-        model.programme.row([*terms, (column, -1.0)], lower=0, upper=0.0 if exact else inf)
+        row = model.programme.row([*terms, (column, -1.0)], lower=0, upper=0.0 if exact else inf)
+        model.room[kind, cell] = row
         size = demand.kinds[kind].slice_size
         if size > 1:
             whole = model.programme.column(0, demand.kinds[kind].count // size)
             model.programme.row([(column, 1.0), (whole, -float(size))], lower=0, upper=0)
     _add_flags(model, demand)
-    _add_counts(model, demand)
+    _add_counts(model, demand, elastic=elastic)
     add_topologies(model, demand)
     return model
 
@@ -100,17 +102,23 @@ def _add_flags(model: Model, demand: Demand) -> None:
             model.programme.row(terms, upper=1)
 
 
-def _add_counts(model: Model, demand: Demand) -> None:
+def _add_counts(model: Model, demand: Demand, *, elastic: bool) -> None:
+    def missing(most: float) -> list[tuple[Column, float]]:
+        if not elastic:
+            return []
+        model.missing.append(model.programme.column(0, most))
+        return [(model.missing[-1], 1.0)]
+
     free: set[int] = set()
     for kinds, least in demand.minimums:
         free.update(kinds)
-        model.programme.row([term for kind in kinds for term in pods_of(model, kind)], lower=least)
+        model.programme.row([term for kind in kinds for term in pods_of(model, kind)] + missing(least), lower=least)
     for kind in demand.kinds:
         whole = float(kind.count)
         if kind.index in free:
             model.programme.row(pods_of(model, kind.index), upper=whole)
         else:
-            model.programme.row(pods_of(model, kind.index), lower=whole, upper=whole)
+            model.programme.row(pods_of(model, kind.index) + missing(whole), lower=whole, upper=whole)
     for kinds, places in demand.consumers:
         model.programme.row([term for kind in kinds for term in pods_of(model, kind)], upper=places)
 

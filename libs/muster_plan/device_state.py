@@ -1,9 +1,6 @@
-"""What tells nodes apart by their devices: the state of their own, and the network-attached pools they reach."""
+"""What tells nodes apart beside their own devices: the network-attached pools they reach."""
 
-from collections.abc import Hashable
-
-from muster_dra import AllocatedState, Catalog, Node, UnreadableSelector
-from muster_dra.views import exclusive_use, occupancy
+from muster_dra import Catalog, Node, UnreadableSelector
 from muster_plan.snapshot import Snapshot
 
 REACH = "\0reach"
@@ -17,16 +14,3 @@ def reach_of(node: Node, catalog: Catalog, snapshot: Snapshot) -> str:
         return "unreadable"
     network = {each.pool for each in snapshot.network}
     return " ".join(sorted(str(pool.id) for pool in pools if pool.id in network))
-
-
-def node_class_key(node: Node, catalog: Catalog, allocated: AllocatedState) -> Hashable:
-    """The form of what the node publishes, and which of its devices, shares and counters are taken."""
-    """Equal keys, same answers for claims of the node alone, up to names."""
-    view = catalog.view(node)
-    if isinstance(view, UnreadableSelector):
-        return ("unreadable", node.name)
-    taken: Hashable = exclusive_use(view, allocated)
-    if taken is None:
-        use = occupancy(view, allocated, catalog.features)
-        taken = repr(use.key)
-    return (view.shape, taken, view.unusable is not None, view.invalid)

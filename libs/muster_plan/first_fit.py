@@ -6,7 +6,6 @@ Otherwise every pod is told its node; where even the order of pods on a node mat
 order helps the claims have to be narrowed to their devices.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
 
@@ -178,21 +177,26 @@ def _pins(
     arrivals: Arrivals,
 ) -> tuple[Pin, ...]:
     names = {kind.pod_set.name: kind.index for kind in variant.problem.kinds}
-    kinds_of: Mapping[str, tuple[PinKind, str]] = {
-        str(load.target): _pin_of(load, order, arrivals, one_node=len(loads) == 1) for load in loads
+    pinned = {str(load.target): _pin_of(load, order, arrivals, one_node=len(loads) == 1) for load in loads}
+    places = {
+        (target, kind): [place for place, each in enumerate(sequence) if each == kind]
+        for target, (_, _, sequence) in pinned.items()
+        for kind in set(sequence)
     }
     found: list[Pin] = []
     for each in sorted(placements, key=lambda each: (names[each.pod_set], each.index)):
-        kind, why = kinds_of[str(each.target)]
-        found.append(Pin(kind, each.pod_set, each.index, each.target, why))
+        kind, why, _ = pinned[str(each.target)]
+        position = places[str(each.target), names[each.pod_set]].pop(0)
+        found.append(Pin(kind, each.pod_set, each.index, each.target, why, position))
     return tuple(found)
 
 
-def _pin_of(load: Load, order: tuple[int, ...], arrivals: Arrivals, *, one_node: bool) -> tuple[PinKind, str]:
+def _pin_of(load: Load, order: tuple[int, ...], arrivals: Arrivals, *, one_node: bool) -> tuple[PinKind, str, Sequence]:
+    """What has to be pinned on a node, why, and the order of kinds in which its pods find their devices."""
     planned = tuple(kind for kind in order for _ in range(load.counts[kind]))
     if arrivals.fits(load.stock, planned) and not one_node:
-        return PinKind.NODE, "on another of the gang's nodes it could take the place of a later pod"
+        return PinKind.NODE, "on another of the gang's nodes it could take the place of a later pod", planned
     for sequence in islice(permutations(planned), _ORDERS):
         if arrivals.fits(load.stock, sequence):
-            return PinKind.ORDER, "only in another order do all pods of the node find devices by first fit"
-    return PinKind.DEVICES, "by first fit the pods of the node take devices that a later pod needs"
+            return PinKind.ORDER, "only in this order do all pods of the node find devices by first fit", sequence
+    return PinKind.DEVICES, "by first fit the pods of the node take devices that a later pod needs", planned

@@ -23,23 +23,22 @@ from muster_plan.stocks import Scene, Stock
 from muster_types import DeviceId
 
 _MOST_COLUMNS = 15_000  # patterns of all stocks together, as far as can be told before
-_MOST_PATTERNS = 1_000  # of one stock; beyond it only a selection is listed
-_LEAST_PATTERNS = 40
+_LEAST_PATTERNS = 40  # of one stock, however many stocks there are
 
 
 class Fitter:
     """Answers whether pods fit on a node of a stock, and with which devices. Remembers every answer.
 
-    `truncated`: not all patterns were listed; `doubtful`: the allocator gave up somewhere, or a rule is kept more
-    strictly than the scheduler would. In both cases a no of the programme is not proven.
+    `partial`: the stocks of which only a selection of patterns was listed. `doubtful`: the allocator gave up somewhere,
+    or a rule is kept more strictly than the scheduler would. In both cases a no of the programme is not proven.
     """
 
-    def __init__(self, scene: Scene, flags: Flags, stocks: int = 1) -> None:
+    def __init__(self, scene: Scene, flags: Flags, stocks: int = 1, most_patterns: int = 1_000) -> None:
         self.scene = scene
         self.flags = flags
-        self.truncated = False
+        self.partial: set[int] = set()
         self.doubtful = bool(scene.host_spreads)
-        self.most_patterns = max(min(_MOST_PATTERNS, _MOST_COLUMNS // max(stocks, 1)), _LEAST_PATTERNS)
+        self.most_patterns = min(most_patterns, max(_MOST_COLUMNS // max(stocks, 1), _LEAST_PATTERNS))
         self._device_answers: dict[Hashable, bool] = {}
         self._forms: list[ClaimSpec] = []
         self._demands: dict[Hashable, tuple[int, ...]] = {}
@@ -48,7 +47,7 @@ class Fitter:
 
     @property
     def incomplete(self) -> bool:
-        return self.truncated or self.doubtful
+        return bool(self.partial) or self.doubtful
 
     def narrow(self, condition: Callable[[Stock, Counts], bool]) -> None:
         """From now on a pattern must meet a further condition."""

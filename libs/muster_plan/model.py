@@ -49,6 +49,8 @@ class Model:
     ordered: dict[str, list[tuple[Column, int]]] = field(default_factory=dict[str, list[tuple[Column, int]]])
     preferred: list[Column] = field(default_factory=list[Column])  # 1 where a domain of a preferred topology is used
     devices: dict[str, int] = field(default_factory=dict[str, int])  # promised devices of a node, by group
+    room: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])  # row by kind and cell
+    missing: list[Column] = field(default_factory=list[Column])  # pods without a place, where that is allowed
 
 
 @dataclass(frozen=True, slots=True)

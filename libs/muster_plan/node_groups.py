@@ -76,6 +76,8 @@ def parse_node_group(obj: Mapping[str, object]) -> NodeGroup:
     spec = group.at("spec")
     template = spec.at("template")
     labels = template.at("metadata").texts("labels")
+    if spec.count("minSize", 0) > spec.count("maxSize"):
+        raise spec.fault("minSize", f"want at most maxSize {spec.count('maxSize')}, got {spec.count('minSize', 0)}")
     slices = tuple(each.body for each in template.each("resourceSlices")) if template.has("resourceSlices") else None
     return NodeGroup(
         name=NodeGroupName(group.name),

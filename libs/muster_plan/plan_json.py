@@ -63,6 +63,7 @@ def to_json(plan: Plan) -> Object:
                 "podSet": each.pod_set,
                 "index": each.index,
                 **target_json(each.target),
+                "position": each.position,
                 "why": each.why,
             }
             for each in plan.pins
@@ -160,6 +161,7 @@ def from_json(body: Mapping[str, object]) -> Plan:
                 each.count("index"),
                 _target(each),
                 each.text("why", ""),
+                each.count("position", 0),
             )
             for each in plan.each("pins")
         ),

@@ -114,13 +114,18 @@ class PinKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """Something the executor has to fix so that the scheduler's own choice cannot spoil the plan."""
+    """Something the executor has to fix so that the scheduler's own choice cannot spoil the plan.
+
+    `position`: the place of the pod among the pods of its node, from 0, in which they have to come (ORDER and DEVICES;
+    for NODE any order will do and the position is that of the plan).
+    """
 
     kind: PinKind
     pod_set: PodSetName
     index: int
     target: Target
     why: str
+    position: int = 0
 
 
 class Survival(Enum):

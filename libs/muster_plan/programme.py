@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import highspy
 
 Column = int
 Terms = Sequence[tuple[Column, float]]
@@ -37,6 +41,16 @@ class Solution:
         return round(self.values[column])
 
 
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """The solution without whole numbers, the reduced cost of each column and the dual (`prices`) of each row."""
+
+    objective: float
+    values: tuple[float, ...]
+    reduced: tuple[float, ...]
+    prices: tuple[float, ...]
+
+
 @dataclass(slots=True)
 class Programme:
     """Columns are whole numbers within bounds, rows are ranges over sums."""
@@ -52,21 +66,65 @@ class Programme:
         self.upper.append(upper)
         return len(self.lower) - 1
 
-    def row(self, terms: Terms, lower: float = -inf, upper: float = inf) -> None:
+    def row(self, terms: Terms, lower: float = -inf, upper: float = inf) -> int:
         merged: dict[Column, float] = {}
         for column, factor in terms:
             merged[column] = merged.get(column, 0.0) + factor
         self.rows.append((tuple(sorted(merged.items())), lower, upper))
+        return len(self.rows) - 1
 
     def minimum(self, objective: Mapping[Column, float], *, tree_nodes: int, gap: float = 0.0) -> Solution:
         """The least value of the objective. `gap` is the relative distance to the bound at which the search may end."""
         return _solve(self, objective, tree_nodes, gap)
+
+    def relaxed(self, objective: Mapping[Column, float]) -> Relaxed | None:
+        """The least value of the objective if columns need not be whole; None if even that has no solution."""
+        import highspy
+
+        solver = _loaded(self, objective, whole=False)
+        solver.run()
+        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        found = solver.getSolution()
+        return Relaxed(
+            solver.getInfo().objective_function_value,
+            tuple(found.col_value),
+            tuple(found.col_dual),
+            tuple(found.row_dual),
+        )
 
 
 def _solve(programme: Programme, objective: Mapping[Column, float], tree_nodes: int, gap: float) -> Solution:
     if not programme.lower:  # nothing to decide: the solver calls that an error
         held = all(lower <= 0 <= upper for _, lower, upper in programme.rows)
         return Solution(Outcome.OPTIMAL if held else Outcome.INFEASIBLE)
+    import highspy
+
+    solver = _loaded(programme, objective, whole=True)
+    for option, value in (
+        ("mip_max_nodes", tree_nodes),
+        ("mip_rel_gap", gap),
+        ("mip_abs_gap", 1e-6),
+        ("mip_feasibility_tolerance", 1e-7),
+    ):
+        solver.setOptionValue(option, value)
+    solver.run()
+    status = solver.getModelStatus()
+    info = solver.getInfo()
+    if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
+        return Solution(Outcome.INFEASIBLE)
+    found = tuple(float(round(value)) for value in solver.getSolution().col_value)
+    if status == highspy.HighsModelStatus.kOptimal and not gap:
+        value = float(sum(objective[column] * found[column] for column in objective))
+        return Solution(Outcome.OPTIMAL, found, value, value)
+    if info.primal_solution_status == 2:  # a feasible point is known
+        value = float(sum(objective[column] * found[column] for column in objective))
+        bound = min(float(info.mip_dual_bound), value)
+        return Solution(Outcome.OPTIMAL if bound == value else Outcome.BOUNDED, found, value, bound)
+    return Solution(Outcome.GAVE_UP)
+
+
+def _loaded(programme: Programme, objective: Mapping[Column, float], *, whole: bool) -> "highspy._core._Highs":  # pyright: ignore[reportPrivateUsage] - the public class prints a banner
     # The heavy import waits for the first plan: tools that only read objects start without it.
     import highspy
     import numpy as np
@@ -92,30 +150,14 @@ def _solve(programme: Programme, objective: Mapping[Column, float], tree_nodes: 
     model.a_matrix_.start_ = np.array(starts, dtype=np.int32)
     model.a_matrix_.index_ = np.array(indices, dtype=np.int32)
     model.a_matrix_.value_ = np.array(values)
-    model.integrality_ = [highspy.HighsVarType.kInteger] * columns
+    if whole:
+        model.integrality_ = [highspy.HighsVarType.kInteger] * columns
     solver = highspy._core._Highs()  # pyright: ignore[reportPrivateUsage] - the public class prints a banner
     for option, value in (
         ("output_flag", False),
         ("threads", 1),
         ("random_seed", 1),
-        ("mip_max_nodes", tree_nodes),
-        ("mip_rel_gap", gap),
-        ("mip_abs_gap", 1e-6),
-        ("mip_feasibility_tolerance", 1e-7),
     ):
         solver.setOptionValue(option, value)
     solver.passModel(model)
-    solver.run()
-    status = solver.getModelStatus()
-    info = solver.getInfo()
-    if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
-        return Solution(Outcome.INFEASIBLE)
-    found = tuple(float(round(value)) for value in solver.getSolution().col_value)
-    if status == highspy.HighsModelStatus.kOptimal and not gap:
-        value = float(sum(objective[column] * found[column] for column in objective))
-        return Solution(Outcome.OPTIMAL, found, value, value)
-    if info.primal_solution_status == 2:  # a feasible point is known
-        value = float(sum(objective[column] * found[column] for column in objective))
-        bound = min(float(info.mip_dual_bound), value)
-        return Solution(Outcome.OPTIMAL if bound == value else Outcome.BOUNDED, found, value, bound)
-    return Solution(Outcome.GAVE_UP)
+    return solver

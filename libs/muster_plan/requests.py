@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from muster_plan.reading import open_object
 
+MOST_PODS = 150_000
+"""Pods that Kubernetes supports in one cluster (kubernetes.io, considerations for large clusters)."""
+
 
 @dataclass(frozen=True, slots=True)
 class RequestedPodSet:
@@ -33,6 +36,9 @@ def parse_provisioning_request(obj: Mapping[str, object]) -> ProvisioningRequest
     )
     if not 1 <= len(pod_sets) <= 32:
         raise request.fault("spec.podSets", f"want 1 to 32 pod sets, got {len(pod_sets)}")
+    pods = sum(each.count for each in pod_sets)
+    if pods > MOST_PODS:
+        raise request.fault("spec.podSets", f"want at most {MOST_PODS} pods in all, got {pods}: no cluster holds more")
     return ProvisioningRequest(
         namespace=request.namespace,
         name=request.name,

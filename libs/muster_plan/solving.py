@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 from muster_plan.assembly import Variant
 from muster_plan.bounding import relaxed_bound
 from muster_plan.building import build_model
+from muster_plan.generating import Opening, Unplaced, generate
 from muster_plan.model import Model, pods_of, scaled
 from muster_plan.policy import Arrangement, Limit, Objective, Policy
 from muster_plan.programme import Column, Outcome, Solution
@@ -65,23 +67,33 @@ def solve_with(
     `roughly`: a good one."""
     if not could_do(variant, supplies):
         return Unsolved(gave_up=variant.fitter.doubtful)
-    model = build_model(variant.demand, supplies)
-    for (_, cell), column in model.pods.items():
-        if model.cells[cell] in closed_cells:
-            model.programme.upper[column] = 0
     policy = variant.problem.policy
+    limits = partial(_restrict, policy=None if any_will_do else policy, closed_cells=closed_cells)
+    opening: Opening | None = None
+    if any(supply.partial for supply in supplies):
+        generated = generate(variant, supplies, limits, roughly=roughly, cost=not any_will_do)
+        if isinstance(generated, Unplaced):
+            return Unsolved(gave_up=variant.fitter.doubtful or not generated.proven)
+        opening = generated
+        model = opening.model
+    else:
+        model = build_model(variant.demand, supplies)
+        limits(model)
     if any_will_do:
-        found = _minimum(variant, model, {})
+        found = opening.solution if opening is not None else _minimum(variant, model, {})
         if not found.feasible:
             return _unsolved(variant, supplies, found)
         return _solved(variant, model, found, Fraction(0), optimal=False)
-    add_limits(model, policy)
     best: Solution | None = None
     bound, optimal = Fraction(0), True
+    cost_first = policy.objectives[:1] == (Objective.COST,)
     for weights, scale, is_cost in _stages(variant, model):
         if best is not None and _is_zero(weights, best):
             continue
-        found = _minimum(variant, model, weights, roughly=roughly)
+        if is_cost and cost_first and opening is not None:
+            found = opening.solution
+        else:
+            found = _minimum(variant, model, weights, roughly=roughly or opening is not None)
         if not found.feasible:
             if best is None:
                 return _unsolved(variant, supplies, found)
@@ -90,14 +102,26 @@ def solve_with(
         if is_cost:
             bound, optimal = Fraction(found.bound) / scale, found.outcome is Outcome.OPTIMAL
         best = found
+        if opening is not None and roughly:
+            break
         model.programme.row(list(weights.items()), upper=found.objective + _SLACK)
     if best is None:  # nothing to order and no wish: any plan is as good as any other
-        best = _minimum(variant, model, {})
+        best = opening.solution if opening is not None else _minimum(variant, model, {})
         if not best.feasible:
             return _unsolved(variant, supplies, best)
-    if variant.fitter.incomplete:  # the programme did not see everything that fits, so its bound is none
+    if opening is not None:
+        bound, optimal = opening.bound, False
+    if variant.fitter.doubtful:  # the programme did not see everything that fits, so its bound is none
         bound, optimal = relaxed_bound(variant, supplies) or Fraction(0), False
     return _solved(variant, model, best, bound, optimal=optimal)
+
+
+def _restrict(model: Model, policy: Policy | None, closed_cells: frozenset[Cell]) -> None:
+    for (_, cell), column in model.pods.items():
+        if model.cells[cell] in closed_cells:
+            model.programme.upper[column] = 0
+    if policy is not None:
+        add_limits(model, policy)
 
 
 def is_large(model: Model) -> bool:

@@ -3,8 +3,8 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from muster_dra import AllocatedState, Catalog, Node, NodeSelector
-from muster_plan.device_state import REACH, node_class_key, reach_of
+from muster_dra import AllocatedState, Catalog, Node, NodeSelector, node_class_key
+from muster_plan.device_state import REACH, reach_of
 from muster_plan.domains import HostSpread
 from muster_plan.eligibility import (
     Barrier,

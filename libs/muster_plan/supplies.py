@@ -1,7 +1,7 @@
 """Supplies: stocks with the same patterns in the same domains, as the integer programme counts them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -42,6 +42,7 @@ class Supply:
     unit_key: int | None
     losses: tuple[int, ...]  # per pattern, what it breaks of the node: only where the policy asks
     closed: bool  # whether the patterns are all that fit, not only the maximal ones
+    partial: bool = False  # whether the patterns are a selection, to be added to by price
 
     @property
     def group(self) -> NodeGroup | None:
@@ -53,11 +54,12 @@ class Supply:
 
 
 def existing_supplies(fitter: Fitter, stocks: Sequence[Stock], detail: Detail) -> tuple[Supply, ...]:
-    merged: dict[tuple[Cell, tuple[Pattern, ...], tuple[int, ...], bool], list[Stock]] = {}
+    merged: dict[tuple[Cell, tuple[Pattern, ...], tuple[int, ...], bool, int | None], list[Stock]] = {}
     for stock in stocks:
         patterns, losses, closed = _patterns(fitter, stock, detail)
-        if patterns:
-            merged.setdefault((stock.domains, patterns, losses, closed), []).append(stock)
+        if patterns:  # stocks of equal selections may differ in what was left out
+            alone = stock.id if stock.id in fitter.partial else None
+            merged.setdefault((stock.domains, patterns, losses, closed, alone), []).append(stock)
     return tuple(
         Supply(
             stocks=tuple(same),
@@ -69,8 +71,9 @@ def existing_supplies(fitter: Fitter, stocks: Sequence[Stock], detail: Detail) -
             unit_key=None,
             losses=losses,
             closed=closed,
+            partial=alone is not None,
         )
-        for (cell, patterns, losses, closed), same in merged.items()
+        for (cell, patterns, losses, closed, alone), same in merged.items()
     )
 
 
@@ -85,12 +88,27 @@ def potential_supply(
     nodes = min(room - room % step, most_units * step)
     if not patterns or nodes <= 0:
         return None
-    return Supply((stock,), stock.domains, patterns, nodes, step, group.price, unit_key, losses, closed)
+    partial = stock.id in fitter.partial
+    return Supply((stock,), stock.domains, patterns, nodes, step, group.price, unit_key, losses, closed, partial)
+
+
+def with_patterns(fitter: Fitter, supply: Supply, patterns: Sequence[Pattern]) -> Supply:
+    """A partial supply with further patterns."""
+    known = set(supply.patterns)
+    new = tuple(each for each in dict.fromkeys(patterns) if each not in known)
+    if not new:
+        return supply
+    losses = supply.losses
+    if losses:
+        stock = supply.stocks[0]
+        free = fitter.free_devices(stock)
+        losses += tuple(_loss(free, fitter, stock, pattern) for pattern in new)
+    return replace(supply, patterns=supply.patterns + new, losses=losses)
 
 
 def _patterns(fitter: Fitter, stock: Stock, detail: Detail) -> tuple[tuple[Pattern, ...], tuple[int, ...], bool]:
     patterns, closed = maximal_patterns(fitter, stock), False
-    if detail is not Detail.MAXIMAL:
+    if detail is not Detail.MAXIMAL and stock.id not in fitter.partial:
         every = closure(fitter, patterns, MOST_PATTERNS)
         if every is not None:
             patterns, closed = every, True

@@ -9,7 +9,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance.plan.judge import check_plan
-from muster_plan import Gang, NoPlan, NoPlanKind, PinKind, Plan, Snapshot, Survival, plan, solve_plan_problem
+from muster_plan import (
+    CHEAPEST,
+    Gang,
+    NoPlan,
+    NoPlanKind,
+    PinKind,
+    Plan,
+    Policy,
+    Snapshot,
+    Survival,
+    plan,
+    solve_plan_problem,
+)
 from property.plan.exhaustive import least_cost
 from property.plan.fleets import objects_of, problems
 from property.plan.scheduler import Scheduler
@@ -21,11 +33,13 @@ few = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(
 fewer = settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def answer_of(row: dict[str, Any], objects: list[dict[str, Any]] | None = None) -> Plan | NoPlan:
+def answer_of(
+    row: dict[str, Any], objects: list[dict[str, Any]] | None = None, policy: Policy = CHEAPEST
+) -> Plan | NoPlan:
     snapshot = Snapshot.build(objects if objects is not None else objects_of(row))
     gang = Gang.from_request(row["request"], snapshot)
     assert isinstance(gang, Gang)
-    return plan(snapshot, gang)
+    return plan(snapshot, gang, policy)
 
 
 @few
@@ -37,6 +51,17 @@ def test_the_answer_is_that_of_trying_every_placement(row: dict[str, Any]) -> No
     else:
         assert isinstance(found, Plan)
         assert (found.cost, found.new_nodes) == expected
+
+
+@few
+@given(problems())
+def test_patterns_made_by_price_lead_to_the_same_answer_as_trying_every_placement(row: dict[str, Any]) -> None:
+    found, expected = answer_of(row, policy=Policy(most_patterns=0)), least_cost(row)
+    if expected is None:
+        assert isinstance(found, NoPlan)
+    else:
+        assert isinstance(found, Plan)
+        assert found.bound <= expected[0] == found.cost
 
 
 @few

@@ -274,6 +274,7 @@ def test_t39_a_plan_that_first_fit_would_spoil_is_pinned_or_replaced() -> None:
     assert device_names(found) == [["gpu-1"], ["gpu-0", "nic-0"]]
     assert found.survival is Survival.PINNED
     assert {pin.kind for pin in found.pins} == {PinKind.ORDER}
+    assert [(pin.pod_set, pin.position) for pin in found.pins] == [("first", 1), ("second", 0)]
     roomy = snapshot_of(node("node-0", devices=gpus(2), nic_devices=nics(1)), node("node-1", devices=gpus(1)), *work)
     replaced = planned(roomy, ("first", 1), ("second", 1), policy=Policy(first_fit=FirstFit.REPLACE))
     assert replaced.cost == 0

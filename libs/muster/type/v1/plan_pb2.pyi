@@ -335,14 +335,17 @@ class Pin(_message.Message):
     NODE_FIELD_NUMBER: _builtins.int
     NEW_NODE_FIELD_NUMBER: _builtins.int
     WHY_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
-    """node: the pod must be told its node. order: and the pods of that node must come in the order of the placements.
+    """node: the pod must be told its node. order: and the pods of that node must come in the order of their positions.
     devices: its claims must be narrowed to the planned devices.
     """
     pod_set: _builtins.str
     index: _builtins.int
     node: _builtins.str
     why: _builtins.str
+    position: _builtins.int
+    """The place of the pod among the pods of its node, from 0: the order in which they have to come."""
     @_builtins.property
     def new_node(self) -> Global___NewNode: ...
     def __init__(
@@ -354,10 +357,11 @@ class Pin(_message.Message):
         node: _builtins.str = ...,
         new_node: Global___NewNode | None = ...,
         why: _builtins.str = ...,
+        position: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["new_node", b"new_node", "node", b"node", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["index", b"index", "kind", b"kind", "new_node", b"new_node", "node", b"node", "pod_set", b"pod_set", "target", b"target", "why", b"why"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["index", b"index", "kind", b"kind", "new_node", b"new_node", "node", b"node", "pod_set", b"pod_set", "position", b"position", "target", b"target", "why", b"why"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_target: _TypeAlias = _typing.Literal["node", "new_node"]  # noqa: Y015
     _WhichOneofArgType_target: _TypeAlias = _typing.Literal["target", b"target"]  # noqa: Y015

@@ -131,7 +131,7 @@ def from_kind(number: "pb.NoPlanKind.ValueType") -> NoPlanKind:
 
 
 def _to_pin(pin: Pin) -> pb.Pin:
-    message = pb.Pin(kind=pin.kind.value, pod_set=pin.pod_set, index=pin.index, why=pin.why)
+    message = pb.Pin(kind=pin.kind.value, pod_set=pin.pod_set, index=pin.index, why=pin.why, position=pin.position)
     _set_target(message, pin.target)
     return message
 
@@ -141,7 +141,7 @@ def _from_pin(message: pb.Pin) -> Pin:
         kind = PinKind(message.kind)
     except ValueError as error:
         raise PermanentError("UNKNOWN_PIN", f"pin of kind {message.kind!r}: a newer version wrote it") from error
-    return Pin(kind, PodSetName(message.pod_set), message.index, _target(message), message.why)
+    return Pin(kind, PodSetName(message.pod_set), message.index, _target(message), message.why, message.position)
 
 
 def _from_survival(number: "pb.Survival.ValueType") -> Survival:

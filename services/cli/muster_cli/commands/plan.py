@@ -1,15 +1,16 @@
 """`muster plan`: where would a gang go, and what would have to be ordered?"""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from muster_cli.console import Output, print_document, print_table, stdout
+from muster_cli.console import Output, print_document, stderr
 from muster_cli.exits import ExitStatus, UserError
-from muster_cli.live.devices import devices_line
 from muster_cli.offline.dumps import read_dump
+from muster_cli.offline.plans import plan_document, print_plan
 from muster_cli.options import OutputOption
 from muster_cli.rows import answer_rows, stdin_lines
 from muster_plan import (
@@ -17,18 +18,17 @@ from muster_plan import (
     FEWEST_NODES,
     LEAST_FRAGMENTATION,
     PREFER_EXISTING,
-    ExistingNode,
+    Arrangement,
     Gang,
     InvalidGang,
-    NoPlan,
-    Placement,
+    Limit,
     Plan,
     Policy,
     Snapshot,
     solve_plan_problem,
-    to_json,
 )
 from muster_plan import plan as make_plan
+from muster_types import NodeGroupName, ObjectKey
 
 POLICIES: Mapping[str, Policy] = {
     "cheapest": CHEAPEST,
@@ -45,6 +45,15 @@ def plan(
     paths: Paths,
     request: Annotated[str, typer.Option("--request", help="only this ProvisioningRequest, as namespace/name")] = "",
     policy: Annotated[str, typer.Option("--policy", help=f"one of {', '.join(POLICIES)}")] = "cheapest",
+    arrange: Annotated[Arrangement, typer.Option(help="among equally good nodes")] = Arrangement.ANY,
+    assume_label: Annotated[
+        list[str] | None, typer.Option(help="order for this label key, which only boot will tell, and verify it then")
+    ] = None,
+    max_new_nodes: Annotated[int | None, typer.Option(min=0, help="over all groups together")] = None,
+    max_new_devices: Annotated[int | None, typer.Option(min=0, help="over all groups together")] = None,
+    max_cost: Annotated[float | None, typer.Option(min=0, help="over all groups together")] = None,
+    without_group: Annotated[list[str] | None, typer.Option(help="what if this node group gave nothing")] = None,
+    without_node: Annotated[list[str] | None, typer.Option(help="what if this node were gone")] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Plan every ProvisioningRequest of a dump, all pods or none; nothing is booked or ordered.
@@ -57,6 +66,10 @@ def plan(
 
       muster plan cluster.yaml request.yaml --request team-a/train -o json
 
+      muster plan cluster.yaml request.yaml --without-group h100 --max-cost 5000
+
+      What if there were another group: give its NodeGroup as a further file.
+
       gzip -dc plan.jsonl.gz | muster plan -
     """
     if policy not in POLICIES:
@@ -65,6 +78,17 @@ def plan(
         raise typer.Exit(answer_rows(solve_plan_problem, stdin_lines(), sys.stdout.buffer))
     dump = read_dump(paths)
     snapshot = Snapshot.build(dump.objects)
+    status = ExitStatus.BAD_INPUT if dump.rejected or snapshot.problems else ExitStatus.YES
+    for key in sorted(snapshot.problems):
+        stderr.print(f"refused  {snapshot.problems[key]}", markup=False, soft_wrap=True)
+    chosen = replace(
+        POLICIES[policy],
+        arrangement=arrange,
+        assume_labels=frozenset(assume_label or ()),
+        excluded_groups=frozenset(map(NodeGroupName, without_group or ())),
+        limits=_limits(max_new_nodes, max_new_devices, max_cost),
+    )
+    snapshot = _without(snapshot, without_node or (), without_group or ())
     wanted = [
         m
         for m in dump.manifests
@@ -72,71 +96,34 @@ def plan(
     ]
     if not wanted:
         raise UserError(f"no ProvisioningRequest {request or ''} in {', '.join(paths)}".replace("  ", " "))
-    status = ExitStatus.BAD_INPUT if dump.rejected else ExitStatus.YES
     documents: list[object] = []
     for manifest in wanted:
         name = f"{manifest.key.namespace}/{manifest.key.name}"
         gang = Gang.from_request(manifest.obj, snapshot)
-        found = gang if isinstance(gang, InvalidGang) else make_plan(snapshot, gang, POLICIES[policy])
+        found = gang if isinstance(gang, InvalidGang) else make_plan(snapshot, gang, chosen)
         if not isinstance(found, Plan) and status is ExitStatus.YES:
             status = ExitStatus.NO
-        documents.append({"request": name, **_document(found)})
+        documents.append({"request": name, **plan_document(found)})
         if output is Output.TABLE:
-            _print(name, found)
+            print_plan(name, found)
     if output is not Output.TABLE:
         print_document(documents, output)
     raise typer.Exit(status)
 
 
-def _devices(placement: Placement) -> str:
-    by_driver: dict[str, list[str]] = {}
-    for claim in placement.claims:
-        for result in claim.results:
-            by_driver.setdefault(result.device.driver, []).append(result.device.device)
-    return devices_line(by_driver)
+def _limits(nodes: int | None, devices: int | None, cost: float | None) -> tuple[Limit, ...]:
+    if nodes is None and devices is None and cost is None:
+        return ()
+    return (Limit("command line", max_new_nodes=nodes, max_new_devices=devices, max_cost=cost),)
 
 
-def _document(found: Plan | NoPlan | InvalidGang) -> dict[str, object]:
-    match found:
-        case Plan():
-            return {"feasible": True, "plan": to_json(found)}
-        case NoPlan():
-            return {
-                "feasible": False,
-                "kind": found.kind.value,
-                "evenEmpty": found.even_empty,
-                "reasons": [reason.sentence() for reason in found.reasons],
-                "proof": found.proof,
-                "helps": [each.text for each in found.helps],
-            }
-        case InvalidGang():
-            return {"feasible": False, "kind": "invalid", "reasons": [found.sentence()]}
-
-
-def _print(name: str, found: Plan | NoPlan | InvalidGang) -> None:
-    match found:
-        case Plan():
-            orders = ", ".join(f"{order.count} of {order.group}" for order in found.orders) or "no new node"
-            stdout.print(f"[bold]{name}[/]  planned: {orders}, cost {found.cost:g}", soft_wrap=True)
-            print_table(
-                ("POD", "NODE", "DEVICES"),
-                [
-                    (
-                        f"{each.pod_set}-{each.index}",
-                        f"{each.target}" + ("" if isinstance(each.target, ExistingNode) else " (new)"),
-                        _devices(each),
-                    )
-                    for each in found.placements
-                ],
-                empty="no member has a place",
-            )
-            for alternative in found.alternatives:
-                stdout.print(f"  not taken: {alternative.label}: {alternative.why}", markup=False, soft_wrap=True)
-        case NoPlan():
-            stdout.print(f"[bold]{name}[/]  no plan ({found.kind.value})", soft_wrap=True)
-            for reason in found.reasons:
-                stdout.print(f"  {reason.sentence()}", markup=False, soft_wrap=True)
-            for each in found.helps:
-                stdout.print(f"  would help: {each.text}", markup=False, soft_wrap=True)
-        case InvalidGang():
-            stdout.print(f"[bold]{name}[/]  cannot be planned: {found.sentence()}", soft_wrap=True)
+def _without(snapshot: Snapshot, nodes: Sequence[str], groups: Sequence[str]) -> Snapshot:
+    """Raises UserError for a name that the dump does not have: a supposition about nothing is a typing error."""
+    for kind, names, table in (
+        ("Node", nodes, snapshot.tables.nodes),
+        ("NodeGroup", groups, snapshot.tables.groups),
+    ):
+        for name in names:
+            if ObjectKey(kind, "", name) not in table:
+                raise UserError(f"{kind} {name!r} is not in the dump")
+    return snapshot.apply((), [ObjectKey("Node", "", name) for name in nodes]) if nodes else snapshot

@@ -8,7 +8,7 @@ from muster_types import PodSetName
 
 _HOW = {
     PinKind.NODE: "",
-    PinKind.ORDER: " in an order in which each finds its devices",
+    PinKind.ORDER: " in this order",
     PinKind.DEVICES: " with exactly these devices",
 }
 
@@ -29,7 +29,8 @@ def pins_text(pins: tuple[Pin, ...], placements: tuple[Placement, ...], limit: i
     for pin in settle_pins(pins, placements):
         of_node.setdefault((pin.target, pin.kind), []).append(pin)
     told: list[str] = []
-    for (target, kind), of_one in of_node.items():
+    for (target, kind), pins_there in of_node.items():
+        of_one = pins_there if kind is PinKind.NODE else sorted(pins_there, key=lambda pin: pin.position)
         members = (
             _ranges(map(_pod, of_one))
             if kind is PinKind.NODE

@@ -117,13 +117,17 @@ class PinKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """Something that has to be fixed so that the scheduler's own choice cannot spoil the plan."""
+    """Something that has to be fixed so that the scheduler's own choice cannot spoil the plan.
+
+    `position`: the place of the pod among the pods of its node, from 0, in the order in which they have to come.
+    """
 
     kind: PinKind
     pod_set: PodSetName
     index: int
     target: Target
     why: str
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)

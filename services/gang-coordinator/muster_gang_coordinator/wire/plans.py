@@ -157,7 +157,7 @@ def from_plan(plan: pb.Plan) -> Plan:
 
 
 def to_pin(pin: Pin) -> pb.Pin:
-    message = pb.Pin(kind=pin.kind.value, pod_set=pin.pod_set, index=pin.index, why=pin.why)
+    message = pb.Pin(kind=pin.kind.value, pod_set=pin.pod_set, index=pin.index, why=pin.why, position=pin.position)
     _set_target(message, pin.target)
     return message
 
@@ -171,7 +171,7 @@ def _from_pin(message: pb.Pin) -> Pin:
         kind = PinKind(message.kind)
     except ValueError as error:
         raise PermanentError("UNKNOWN_PIN", f"a pin of kind {message.kind!r} is not known here") from error
-    return Pin(kind, PodSetName(message.pod_set), message.index, _target(message), message.why)
+    return Pin(kind, PodSetName(message.pod_set), message.index, _target(message), message.why, message.position)
 
 
 def _from_survival(number: pb.Survival.ValueType) -> Survival:

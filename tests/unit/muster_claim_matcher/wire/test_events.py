@@ -47,7 +47,7 @@ MEMBERS = (
 )
 PINS = (
     Pin(PinKind.NODE, PodSetName("workers"), 0, on("node.1"), "it could take a later pod's place"),
-    Pin(PinKind.ORDER, PodSetName("workers"), 1, on_new("h100", 3), "only in another order"),
+    Pin(PinKind.ORDER, PodSetName("workers"), 1, on_new("h100", 3), "only in this order", position=2),
     Pin(PinKind.DEVICES, PodSetName("leader"), 2, on("node-2"), "by first fit it takes what a later pod needs"),
 )
 PLAN = BookedPlan(

@@ -57,7 +57,7 @@ def test_where_first_fit_fails_the_devices_are_told_too_but_not_those_that_are_a
     assert pins_text(pins, places, ALL) == (
         "x0 with exactly these devices: leader 0 (gpu.example.com/x0/gpu-3 gpu.example.com/x0/gpu-4), "
         "workers 0 (gpu.example.com/x0/gpu-0); "
-        "x1 in an order in which each finds its devices: workers 1 (gpu.example.com/x1/gpu-7), workers 2"
+        "x1 in this order: workers 1 (gpu.example.com/x1/gpu-7), workers 2"
     )
 
 
