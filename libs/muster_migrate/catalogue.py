@@ -112,8 +112,8 @@ def _amd_partition(found: re.Match[str]) -> Query:
 
 _SHARED = NoEquivalent(
     Cause.SHARED,
-    "each unit is a share of a GPU that the device plugin sells several times over (time-slicing or MPS); a claim takes "
-    "a whole device, and nothing says how much memory or time a share was meant to have",
+    "each unit is a share of a GPU that the device plugin sells several times over (time-slicing or MPS); a claim "
+    "takes a whole device, and nothing says how much memory or time a share was meant to have",
     "decide: whole GPUs (rename the resource to nvidia.com/gpu), MIG devices, or a claim with a sharing config of the "
     "driver that several containers use",
 )

@@ -13,7 +13,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A field gets a value: in its place when it is there, else at the end of its map; one past a list's end appends."""
+    """A field gets a value: in its place when it is there, else last in its map; one past a list's end appends."""
 
     path: Path
     value: object

@@ -27,7 +27,6 @@ class ObjectMigration:
     before: tuple[Json, ...]
     remarks: tuple[Remark, ...]
     pods: tuple[PodMigration, ...]
-    namespace: str = ""
 
     @property
     def result(self) -> dict[str, object]:
@@ -42,10 +41,11 @@ class ObjectMigration:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """All documents in order. `classes` are DeviceClasses to write once."""
+    """All documents in order. `classes` are DeviceClasses to write once. `extended`: those alone do it (KEP-5004)."""
 
     objects: tuple[ObjectMigration, ...]
     classes: tuple[Json, ...] = ()
+    extended: bool = False
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
@@ -114,7 +114,6 @@ def _migrate(document: Json, names: Names, evidence: Evidence) -> ObjectMigratio
         tuple(gathered.before),
         tuple(gathered.remarks),
         tuple(gathered.pods),
-        str(mapping_at(document, ("metadata",)).get("namespace") or ""),
     )
 
 
@@ -129,7 +128,7 @@ def _one(obj: Json, path: Path, names: Names, evidence: Evidence) -> _Gathered:
         return found
     left = untouchable(obj, subject)
     if left is not None:
-        if any(_integers(obj)):
+        if any(integers(obj)):
             found.remarks.append(left)
         return found
     namespace = mapping_at(obj, ("metadata",)).get("namespace")
@@ -158,7 +157,7 @@ def _others(obj: Json, subject: str) -> list[Remark]:
     if deaf is not None:
         for pattern in deaf.places:
             path = tuple(pattern.split("."))
-            if any(_integers(at(obj, path), path)) or isinstance(mapping_at(obj, path).get("quantity"), int):
+            if any(integers(at(obj, path), path)) or isinstance(mapping_at(obj, path).get("quantity"), int):
                 text = f"{kind[1]} has no field for claims: its integers stay"
                 found.append(
                     Remark(subject, Saying.NO_EQUIVALENT, Cause.NO_CLAIMS_IN_KIND, shown(path), text, deaf.remedy)
@@ -175,7 +174,7 @@ def _others(obj: Json, subject: str) -> list[Remark]:
         return found
     if kind in POD_PLACES or kind[0] == "resource.k8s.io" or kind in (("", "Node"), ("apiextensions.k8s.io", _CRD)):
         return found
-    for path in _integers(obj):
+    for path in integers(obj):
         text = f"nobody here knows where kind {kind[1] or 'of this object'} keeps pods: {path[-1]} stays"
         remedy = "migrate the pod template by hand, or use --extended-resource"
         found.append(Remark(subject, Saying.NO_EQUIVALENT, Cause.UNKNOWN_KIND, shown(path), text, remedy))
@@ -185,7 +184,7 @@ def _others(obj: Json, subject: str) -> list[Remark]:
 _CRD = "CustomResourceDefinition"
 
 
-def _integers(value: object, path: Path = ()) -> Iterable[Path]:
+def integers(value: object, path: Path = ()) -> Iterable[Path]:
     """Paths of keys that are documented device resources, anywhere in an object."""
     if len(path) > _DEEPEST:
         return
@@ -195,10 +194,10 @@ def _integers(value: object, path: Path = ()) -> Iterable[Path]:
             if isinstance(known, Query | NoEquivalent) and is_extended(key) and not isinstance(inner, Mapping | list):
                 yield (*path, key)
             else:
-                yield from _integers(inner, (*path, key))
+                yield from integers(inner, (*path, key))
     elif isinstance(value, Sequence) and not isinstance(value, str):
         for index, inner in enumerate(cast("Sequence[object]", value)):
-            yield from _integers(inner, (*path, index))
+            yield from integers(inner, (*path, index))
 
 
 def _missing_classes(

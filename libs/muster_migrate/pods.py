@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from muster_migrate.catalogue import NoEquivalent, Query, mig_query
 from muster_migrate.containers import Container, read_containers
-from muster_migrate.edits import Edit, Json, items_at, mapping_at, shown
+from muster_migrate.edits import Edit, Json, apply_edits, items_at, mapping_at, shown
 from muster_migrate.evidence import Evidence
 from muster_migrate.kinds import PodPlace
 from muster_migrate.naming import Names
@@ -22,9 +22,16 @@ NETWORKS = "k8s.v1.cni.cncf.io/networks"
 
 @dataclass(frozen=True, slots=True)
 class PodMigration:
-    """The edits of one pod of an object and the claims that its templates must give. `queries` are those in use."""
+    """One pod of an object: its edits, and the claims that new templates must give it.
 
+    `queries` are the devices of the resources that become claims; `old` and `new` hold metadata and spec of the pod.
+    """
+
+    subject: str
+    namespace: str
     place: PodPlace
+    old: Json
+    new: Json
     edits: tuple[Edit, ...] = ()
     claims: tuple[ClaimPlan, ...] = ()
     remarks: tuple[Remark, ...] = ()
@@ -87,7 +94,7 @@ def _resolved(obj: Json, place: PodPlace, subject: str, resource: str, evidence:
             return NoEquivalent(
                 Cause.PARTITION_UNKNOWN,
                 "with MIG strategy single the resource counts partitions, and the pod does not say of which profile",
-                "name the partition: nvidia.com/mig-<profile>, or nvidia.com/gpu.product with its -MIG-<profile> ending",
+                "name it: nvidia.com/mig-<profile>, or nvidia.com/gpu.product with its -MIG-<profile> ending",
             )
     for condition in conditions:
         answer = turn(condition, query, evidence)
@@ -106,9 +113,10 @@ def migrate_pod(obj: Json, place: PodPlace, subject: str, names: Names, evidence
     containers, remarks = read_containers(obj, place.spec, subject)
     queries, blocked = resolved(obj, place, subject, containers, evidence)
     said = [*remarks, *blocked]
+    namespace, old = str(mapping_at(obj, ("metadata",)).get("namespace") or "default"), mapping_at(obj, place.path)
     zeros = _zeros(containers, queries)
     if not queries and not zeros:
-        return PodMigration(place, remarks=tuple(said))
+        return PodMigration(subject, namespace, place, old, old, remarks=tuple(said))
     narrowing = narrow(obj, place.spec, subject, queries, evidence)
     final = named(narrowing.queries, list(queries))
     lines = [line for resource in final for line in lines_for([each.asking for each in containers], resource)]
@@ -121,7 +129,9 @@ def migrate_pod(obj: Json, place: PodPlace, subject: str, names: Names, evidence
     around, extra = surroundings(obj, place, subject, containers, final, evidence)
     edits += around
     said += _explained(subject, place, containers, final, plans, zeros)
-    return PodMigration(place, tuple(edits), plans, (*said, *narrowing.remarks, *extra), final)
+    new = mapping_at(apply_edits(obj, edits), place.path)
+    remarks = (*said, *narrowing.remarks, *extra)
+    return PodMigration(subject, namespace, place, old, new, tuple(edits), plans, remarks, final)
 
 
 def _zeros(containers: Sequence[Container], queries: Mapping[str, Query]) -> dict[int, frozenset[str]]:
@@ -160,9 +170,7 @@ def _explained(
                 text = f"{resource}: {count} became {where} of class {query.device_class} ({query.why}){sharing}"
                 found.append(Remark(subject, Saying.CHANGED, Cause.CLAIM, path, text))
             elif resource in zeros.get(index, frozenset()):
-                found.append(
-                    Remark(subject, Saying.CHANGED, Cause.ZERO, path, f"{resource}: 0 went: it asked for nothing")
-                )
+                found.append(Remark(subject, Saying.CHANGED, Cause.ZERO, path, "0 went: it asked for nothing"))
     return found
 
 

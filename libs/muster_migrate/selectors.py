@@ -15,6 +15,7 @@ from muster_migrate.remarks import Cause
 
 _INTEGER = re.compile(r"\d+")
 _MOST_NAMES = 8
+_GKE = "cloud.google.com/"
 _PARTITION = re.compile(r"-MIG-(?P<profile>\d+g\.\d+gb\S*)$")
 
 
@@ -162,7 +163,9 @@ def _shown(condition: Condition, query: Query, evidence: Evidence) -> Turned | S
         return Stays(Cause.NO_ATTRIBUTE, f"{condition.operator} on this label has no documented attribute")
     if not evidence.given:
         return Stays(Cause.NO_ATTRIBUTE, "no attribute is documented to say the same; with --check a dump may show one")
-    seen = {node.name: (node.labels.get(condition.key), evidence.matching(node.name, query)) for node in evidence.nodes}
+    seen = {
+        str(node.name): (node.labels.get(condition.key), evidence.matching(node.name, query)) for node in evidence.nodes
+    }
     seen = {name: found for name, found in seen.items() if found[1]}
     values = {value for value, _ in seen.values() if value is not None}
     missing = [value for value in condition.values if value not in values]
@@ -239,10 +242,7 @@ def _asks_for_shares(condition: Condition) -> bool:
         return any(value not in ("0", "1") for value in condition.values)
     if condition.key == "nvidia.com/gpu.sharing-strategy":
         return any(value != "none" for value in condition.values)
-    return condition.key in (
-        "cloud.google.com/gke-gpu-sharing-strategy",
-        "cloud.google.com/gke-max-shared-clients-per-gpu",
-    )
+    return condition.key in (f"{_GKE}gke-gpu-sharing-strategy", f"{_GKE}gke-max-shared-clients-per-gpu")
 
 
 def _named(driver: str, name: str, separator: str) -> Callable[[str, Sequence[str]], str | None]:

@@ -56,7 +56,7 @@ def _tolerations(
     edits: list[Edit],
     remarks: list[Remark],
 ) -> None:
-    """The admission plugin ExtendedResourceToleration tolerates taints named as the requested resource; claims get none."""
+    """Plugin ExtendedResourceToleration tolerates taints that are named as a requested resource; claims get nothing."""
     known = items_at(obj, (*place.spec, "tolerations"))
     new: list[dict[str, object]] = []
     for resource in sorted(queries):
@@ -66,8 +66,8 @@ def _tolerations(
         path = shown((*place.spec, "tolerations"))
         if not _added_by_server(resource, evidence):
             text = (
-                f"{len(tainted)} nodes, {tainted[0].name} among them, have a taint {resource}, and the pod tolerates it "
-                "only if the API server adds that for the integer (plugin ExtendedResourceToleration)"
+                f"{len(tainted)} nodes, {tainted[0].name} among them, have a taint {resource}, and the pod tolerates "
+                "it only if the API server adds that for the integer (plugin ExtendedResourceToleration)"
             )
             remedy = f"if the cluster has that plugin, add a toleration for {resource}"
             remarks.append(Remark(subject, Saying.NOTE, Cause.TOLERATION, path, text, remedy))

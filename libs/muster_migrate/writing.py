@@ -107,13 +107,15 @@ def _references(index: int, plans: Sequence[ClaimPlan]) -> list[dict[str, object
         if len(used) == len(plan.requests):
             found.append({"name": plan.entry})
         else:
-            found += [{"name": plan.entry, "request": each.name} for each in used]
+            found.extend({"name": plan.entry, "request": each.name} for each in used)
     return found
 
 
 def pod_edits(obj: Json, spec: Path, plans: Sequence[ClaimPlan]) -> list[Edit]:
     """The pod's entries for its claims."""
-    entries = [{"name": plan.entry, "resourceClaimTemplateName": plan.template} for plan in plans]
+    entries: list[dict[str, object]] = [
+        {"name": plan.entry, "resourceClaimTemplateName": plan.template} for plan in plans
+    ]
     known = items_at(obj, (*spec, "resourceClaims"))
     if not entries:
         return []

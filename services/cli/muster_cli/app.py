@@ -10,6 +10,7 @@ from muster_cli.commands.cel import cel
 from muster_cli.commands.demo import demo
 from muster_cli.commands.events import events
 from muster_cli.commands.fragmentation import fragmentation
+from muster_cli.commands.migrate import migrate
 from muster_cli.commands.plan import plan
 from muster_cli.commands.request import request
 from muster_cli.commands.simcloud import simcloud
@@ -37,6 +38,7 @@ app.command(rich_help_panel=ASK)(events)
 app.command(rich_help_panel=OFFLINE)(audit)
 app.command(rich_help_panel=OFFLINE)(fragmentation)
 app.command(rich_help_panel=OFFLINE)(plan)
+app.command(rich_help_panel=OFFLINE)(migrate)
 app.command(rich_help_panel=OFFLINE)(allocate)
 app.command(rich_help_panel=OFFLINE)(cel)
 app.command(rich_help_panel=OFFLINE)(asyncapi)
