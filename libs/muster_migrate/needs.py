@@ -70,7 +70,7 @@ def lines_for(containers: Sequence[Asking], resource: str) -> tuple[Line, ...]:
         first = min(beyond)
         extra = [(max(beyond.values()), first)]
         found += _row(extra, beyond, resource, owned=False)
-    return tuple(sorted(found, key=lambda line: (line.owner, -len(line.users), line.count, line.users)))
+    return tuple(sorted(found, key=lambda line: (line.owner, -len(line.users), -line.count, line.users)))
 
 
 def _row(

@@ -3,8 +3,7 @@
 A claim can say "and"; of alternatives over whole nodes it can say only those in which nothing else differs.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from muster_migrate.catalogue import Query
 from muster_migrate.edits import Cut, Edit, Json, Path, items_at, mapping_at, shown
@@ -180,15 +179,4 @@ def _of_term(obj: Json, path: Path) -> list[Found]:
         values = tuple(str(value) for value in items_at(item, ("values",)))
         if isinstance(key, str) and isinstance(operator, str):
             found.append(Found(Condition(key, operator, values), (*path, "matchExpressions", index)))
-    return found
-
-
-def named(queries: dict[str, Query], resources: Sequence[str]) -> dict[str, Query]:
-    """Queries whose nouns tell them apart: two of one noun are numbered."""
-    seen: dict[str, int] = {}
-    found: dict[str, Query] = {}
-    for resource in resources:
-        query = queries[resource]
-        count = seen[query.noun] = seen.get(query.noun, 0) + 1
-        found[resource] = replace(query, noun=f"{query.noun}-{count}") if count > 1 else query
     return found

@@ -10,7 +10,7 @@ from muster_migrate.evidence import Evidence
 from muster_migrate.kinds import PodPlace
 from muster_migrate.naming import Names
 from muster_migrate.needs import Role, lines_for
-from muster_migrate.placement import named, narrow, required_conditions
+from muster_migrate.placement import narrow, required_conditions
 from muster_migrate.remarks import Cause, Remark, Saying
 from muster_migrate.selectors import Stays, partition_asked, turn
 from muster_migrate.sharing import shares_only
@@ -118,7 +118,7 @@ def migrate_pod(obj: Json, place: PodPlace, subject: str, names: Names, evidence
     if not queries and not zeros:
         return PodMigration(subject, namespace, place, old, old, remarks=tuple(said))
     narrowing = narrow(obj, place.spec, subject, queries, evidence)
-    final = named(narrowing.queries, list(queries))
+    final = narrowing.queries
     lines = [line for resource in final for line in lines_for([each.asking for each in containers], resource)]
     plans = claim_plans(obj, place, containers, lines, final, names)
     gone = {index: frozenset({*final, *zeros.get(index, ())}) for index in range(len(containers))}

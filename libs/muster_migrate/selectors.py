@@ -346,7 +346,7 @@ _RULES: Mapping[str, _Rule] = {
     ),
 }
 
-_LIVES_ON = "; it stays a condition on the node, so keep what writes the label running"
+_LIVES_ON = " (keep what writes the label running)"
 _FACTS: Mapping[str, str] = {
     "nvidia.com/gpu.count": f"how many GPUs a node has is no attribute of a device{_LIVES_ON}",
     "nvidia.com/gpu.machine": f"the machine is no attribute of a device{_LIVES_ON}",

@@ -5,9 +5,9 @@ text is parsed again and compared with what was meant, so an edit that the text 
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import cast
 
 import yaml
 
@@ -21,10 +21,11 @@ _ALIAS = re.compile(r"\s*\*[^\s,\]}]+")
 class _Loader(yaml.CSafeLoader):
     """As the API server reads YAML: a date is text."""
 
-    yaml_implicit_resolvers: ClassVar = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
-        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-    }
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +55,13 @@ class DocumentPlan:
 def read_documents(text: str) -> list[YamlDocument] | YamlFault:
     """All documents of a text that hold anything."""
     try:
-        loader = _Loader(text)
         found: list[YamlDocument] = []
-        while loader.check_node():
-            node = loader.get_node()
-            if node is None:
-                continue
+        # Constructing merges `<<` into the tree, which edits need as it is written: so the text is composed twice.
+        for node, merged in zip(_nodes(text), _nodes(text), strict=True):
             fault = _repeated_key(node, set())
             if fault is not None:
                 return fault
-            value = loader.construct_document(node)
+            value = _Loader("").construct_document(merged)
             if value is not None:
                 found.append(YamlDocument(value, node))
     except yaml.MarkedYAMLError as error:
@@ -75,6 +73,14 @@ def read_documents(text: str) -> list[YamlDocument] | YamlFault:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return YamlFault(0, f"it is no YAML: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
     return found
+
+
+def _nodes(text: str) -> Iterator[yaml.Node]:
+    loader = _Loader(text)
+    while loader.check_node():
+        node = loader.get_node()
+        if node is not None:
+            yield node
 
 
 def edit_text(text: str, documents: Sequence[YamlDocument], plans: Sequence[DocumentPlan]) -> str | YamlFault:
