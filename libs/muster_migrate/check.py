@@ -118,7 +118,7 @@ def check_migration(migration: Migration, evidence: Evidence) -> Check:
         for pod in each.pods:
             if not pod.queries:
                 continue
-            queries.update(pod.queries)
+            queries.update(pod.meant)
             checks.append(_pod_check(pod, migration.extended, evidence, catalog))
     return Check(tuple(checks), sold_twice(queries, evidence))
 
@@ -196,8 +196,7 @@ def _compare(
         case False, False:
             return NodeFit(node.name, Fit.NEITHER)
         case True, _:
-            published = any(evidence.matching(node.name, query) for query in pod.queries.values())
-            if not published and not _publishes(node.name, pod.queries, evidence):
+            if not any(evidence.matching(node.name, query) for query in pod.meant.values()):
                 drivers = ", ".join(sorted({query.driver or query.device_class for query in pod.queries.values()}))
                 return NodeFit(node.name, Fit.NOT_PUBLISHED, f"driver {drivers} publishes nothing there")
             return NodeFit(node.name, Fit.ONLY_OLD, against)
@@ -205,11 +204,6 @@ def _compare(
             if not offered:
                 return NodeFit(node.name, Fit.SWITCHED)
             return NodeFit(node.name, Fit.ONLY_NEW, refusal)
-
-
-def _publishes(node: str, queries: Mapping[str, Query], evidence: Evidence) -> bool:
-    drivers = {query.driver for query in queries.values()}
-    return any(each.driver in drivers for each in evidence.devices.get(node, ()))
 
 
 def _refusal(spec: PodSpec, node: ClusterNode, devices: frozenset[str]) -> str:

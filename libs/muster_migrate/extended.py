@@ -87,7 +87,7 @@ def _one(
             served.setdefault(name, query)
         old = mapping_at(obj, place.path)
         namespace = str(mapping_at(obj, ("metadata",)).get("namespace") or "default")
-        pods.append(PodMigration(subject, namespace, _placed(place, path), old, old, queries=kept))
+        pods.append(PodMigration(subject, namespace, _placed(place, path), old, old, queries=kept, meant=kept))
 
 
 def _placed(place: PodPlace, path: Path) -> PodPlace:

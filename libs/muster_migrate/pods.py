@@ -24,7 +24,8 @@ NETWORKS = "k8s.v1.cni.cncf.io/networks"
 class PodMigration:
     """One pod of an object: its edits, and the claims that new templates must give it.
 
-    `queries` are the devices of the resources that become claims; `old` and `new` hold metadata and spec of the pod.
+    `queries` are what the claims ask for in place of each resource, `meant` the same before conditions of the pod
+    narrowed it. `old` and `new` hold metadata and spec of the pod.
     """
 
     subject: str
@@ -36,6 +37,7 @@ class PodMigration:
     claims: tuple[ClaimPlan, ...] = ()
     remarks: tuple[Remark, ...] = ()
     queries: Mapping[str, Query] = field(default_factory=dict[str, Query])
+    meant: Mapping[str, Query] = field(default_factory=dict[str, Query])
 
     @property
     def changes(self) -> bool:
@@ -131,7 +133,7 @@ def migrate_pod(obj: Json, place: PodPlace, subject: str, names: Names, evidence
     said += _explained(subject, place, containers, final, plans, zeros)
     new = mapping_at(apply_edits(obj, edits), place.path)
     remarks = (*said, *narrowing.remarks, *extra)
-    return PodMigration(subject, namespace, place, old, new, tuple(edits), plans, remarks, final)
+    return PodMigration(subject, namespace, place, old, new, tuple(edits), plans, remarks, final, queries)
 
 
 def _zeros(containers: Sequence[Container], queries: Mapping[str, Query]) -> dict[int, frozenset[str]]:
