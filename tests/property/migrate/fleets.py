@@ -210,7 +210,9 @@ def pods(draw: st.DrawFn) -> Json:
     """A Pod with integers and conditions on labels."""
     inits, apps = draw(containers())
     spec: dict[str, object] = {}
-    selector = {key: draw(st.sampled_from(_LABELS[key])) for key in draw(st.sets(st.sampled_from(sorted(_LABELS)), max_size=2))}
+    selector = {
+        key: draw(st.sampled_from(_LABELS[key])) for key in draw(st.sets(st.sampled_from(sorted(_LABELS)), max_size=2))
+    }
     if selector:
         spec["nodeSelector"] = selector
     terms = draw(st.lists(st.lists(expressions(), min_size=1, max_size=2), max_size=2))

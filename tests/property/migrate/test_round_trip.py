@@ -69,9 +69,7 @@ def _old_fits(pod: Json, node: NodeShape) -> bool:
     spec = _part(pod, "spec")
     if any(node.labels.get(key) != value for key, value in _part(spec, "nodeSelector").items()):
         return False
-    required = _part(
-        _part(_part(spec, "affinity"), "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution"
-    )
+    required = _part(_part(_part(spec, "affinity"), "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution")
     terms = _items(required, "nodeSelectorTerms")
     if terms and not any(_matches(term, node.labels) for term in terms):
         return False
