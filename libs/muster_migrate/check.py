@@ -4,7 +4,7 @@ Every node is judged as if it were empty: which devices the integers of running 
 has both forms, so the capacity of the whole node is what the two forms are compared by.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -66,6 +66,11 @@ class PodCheck:
         return tuple(each for each in self.nodes if each.fit in fits)
 
     @property
+    def nowhere(self) -> bool:
+        """No node of the dump takes the pod in any form: there is nothing that it could be compared on."""
+        return not self.of(Fit.BOTH, Fit.SWITCHED, Fit.ONLY_OLD, Fit.ONLY_NEW, Fit.NOT_PUBLISHED)
+
+    @property
     def proven(self) -> bool:
         """On every node both forms fit or neither does, or the node is one that has been switched over."""
         return not self.of(Fit.ONLY_OLD, Fit.ONLY_NEW, Fit.NOT_PUBLISHED)
@@ -114,12 +119,13 @@ def check_migration(migration: Migration, evidence: Evidence) -> Check:
     catalog = _catalog(migration, evidence)
     checks: list[PodCheck] = []
     queries: dict[str, Query] = {}
+    forms: dict[Hashable, ClaimSpec] = {}
     for each in migration.objects:
         for pod in each.pods:
             if not pod.queries:
                 continue
             queries.update(pod.meant)
-            checks.append(_pod_check(pod, migration.extended, evidence, catalog))
+            checks.append(_pod_check(pod, migration.extended, evidence, catalog, forms))
     return Check(tuple(checks), sold_twice(queries, evidence))
 
 
@@ -161,14 +167,18 @@ def _catalog(migration: Migration, evidence: Evidence) -> Catalog:
     return Catalog.build(slices, classes.values(), features=known.features)
 
 
-def _pod_check(pod: PodMigration, extended: bool, evidence: Evidence, catalog: Catalog) -> PodCheck:
+def _pod_check(
+    pod: PodMigration, extended: bool, evidence: Evidence, catalog: Catalog, forms: dict[Hashable, ClaimSpec]
+) -> PodCheck:
     old, new = _spec(pod.old, pod), _spec(pod.new, pod)
     specs: Sequence[ClaimSpec]
     if extended:
         specs = pod_claim(pod, catalog.classes)
     else:
         specs = [parse_claim_template(claim_template(plan, pod.namespace)) for plan in pod.claims]
-    claims = [ResourceClaim(f"claim-{index}", pod.namespace, spec) for index, spec in enumerate(specs)]
+    # Equal claims of many pods are one to the allocator, which knows a compiled claim by the identity of its spec.
+    shared = [forms.setdefault(spec.requests, spec) for spec in specs]
+    claims = [ResourceClaim(f"claim-{index}", pod.namespace, spec) for index, spec in enumerate(shared)]
     nodes = tuple(_compare(node, pod, old, new, claims, evidence, catalog) for node in evidence.nodes)
     return PodCheck(pod.subject, pod.place.role, nodes)
 
@@ -188,9 +198,8 @@ def _compare(
     against = _refusal(new, node, frozenset(pod.queries))
     if not against:
         outcome = allocate(node.node, claims, catalog, EMPTY)
-        if not isinstance(outcome, Allocation):
-            against = _sentence(outcome)
-    match not refusal, not against:
+    fits = not against and isinstance(outcome, Allocation)
+    match not refusal, fits:
         case True, True:
             return NodeFit(node.name, Fit.BOTH)
         case False, False:
@@ -199,7 +208,7 @@ def _compare(
             if not any(evidence.matching(node.name, query) for query in pod.meant.values()):
                 drivers = ", ".join(sorted({query.driver or query.device_class for query in pod.queries.values()}))
                 return NodeFit(node.name, Fit.NOT_PUBLISHED, f"driver {drivers} publishes nothing there")
-            return NodeFit(node.name, Fit.ONLY_OLD, against)
+            return NodeFit(node.name, Fit.ONLY_OLD, against or _sentence(outcome))
         case _:
             if not offered:
                 return NodeFit(node.name, Fit.SWITCHED)
@@ -222,13 +231,13 @@ def _refusal(spec: PodSpec, node: ClusterNode, devices: frozenset[str]) -> str:
     return ""
 
 
-def _sentence(outcome: Outcome) -> str:
+def _sentence(outcome: Outcome | None) -> str:
     match outcome:
         case Fatal():
             return outcome.message
         case NoFit() | NodeError():
             return outcome.reasons[0].sentence() if outcome.reasons else "it has no such devices"
-        case Allocation():
+        case Allocation() | None:
             return ""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from muster_dra import AllocatedState, Catalog, Device, DeviceClass, UnreadableSelector
-from muster_dra.cel import CelError, compile_selector
+from muster_dra.cel import CelError, DeviceView, compile_selector
 from muster_dra.selectors import device_view
 from muster_migrate.catalogue import SRIOV, NoEquivalent, Query, attribute, documented, quoted
 from muster_migrate.remarks import Cause
@@ -18,6 +18,7 @@ class Published:
 
     driver: str
     device: Device
+    view: DeviceView = field(compare=False)  # what CEL sees; it keeps what evaluations have in common
 
     def text(self, name: str) -> str | None:
         """The value of a string attribute, by its bare or its qualified name."""
@@ -29,10 +30,9 @@ class Published:
 
     def satisfies(self, expressions: Iterable[str]) -> bool | None:
         """Whether all expressions hold; None when one of them fails on this device."""
-        view = device_view(self.driver, self.device)
         for expression in expressions:
             selector = compile_selector(expression)
-            answer = selector if isinstance(selector, CelError) else selector.matches(view)
+            answer = selector if isinstance(selector, CelError) else selector.matches(self.view)
             if isinstance(answer, CelError):
                 return None
             if not answer:
@@ -52,6 +52,11 @@ class Evidence:
     mapped: Mapping[str, Query] = field(default_factory=dict[str, Query])  # what the user declared
     given: bool = True
     catalog: Catalog | None = None
+    _matched: dict[tuple[str, Query], tuple[Published, ...]] = field(  # a cache: many pods ask for the same devices
+        default_factory=dict[tuple[str, Query], tuple[Published, ...]], compare=False, repr=False
+    )
+    remembered: dict[object, object] = field(default_factory=dict[object, object], compare=False, repr=False)
+    """Answers that were worked out from it before, by what was asked."""
 
     @classmethod
     def none(cls, mapped: Mapping[str, Query] | None = None) -> "Evidence":
@@ -93,8 +98,12 @@ class Evidence:
 
     def matching(self, node: str, query: Query) -> tuple[Published, ...]:
         """The devices of a node that a query means; a selector that fails on a device does not mean it."""
-        wanted = [each for each in (*self.class_selectors(query), *query.selectors) if each is not None]
-        return tuple(each for each in self.devices.get(node, ()) if each.satisfies(wanted))
+        known = self._matched.get((node, query))
+        if known is None:
+            wanted = [each for each in (*self.class_selectors(query), *query.selectors) if each is not None]
+            known = tuple(each for each in self.devices.get(node, ()) if each.satisfies(wanted))
+            self._matched[node, query] = known
+        return known
 
     def offered(self, node: ClusterNode, resource: str) -> int:
         """How many units of an integer resource a node has for pods."""
@@ -118,7 +127,11 @@ def _published(catalog: Catalog, node: ClusterNode) -> tuple[Published, ...]:
     pools = catalog.pools_of(node.node)
     if isinstance(pools, UnreadableSelector):
         return ()
-    return tuple(Published(pool.id.driver, device) for pool in pools if pool.usable for _, device in pool.devices())
+    return tuple(_of(pool.id.driver, device) for pool in pools if pool.usable for _, device in pool.devices())
+
+
+def _of(driver: str, device: Device) -> Published:
+    return Published(driver, device, device_view(driver, device))
 
 
 def _by_resource(classes: Iterable[DeviceClass]) -> dict[str, DeviceClass]:

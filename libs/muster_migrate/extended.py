@@ -5,6 +5,7 @@ the class. What a claim says with selectors, such a class must say for everybody
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from muster_dra import ClaimSpec, ContainerRequests, DeviceClass, extended_resource_claim, parse_class
 from muster_migrate.catalogue import Query
@@ -15,7 +16,7 @@ from muster_migrate.kinds import PodPlace, embedded, pod_places
 from muster_migrate.naming import label
 from muster_migrate.needs import Role
 from muster_migrate.objects import Migration, ObjectMigration, integers, subject_of
-from muster_migrate.pods import PodMigration, resolved
+from muster_migrate.pods import PodMigration, malformed, resolved
 from muster_migrate.remarks import Cause, Remark, Saying
 from muster_migrate.writing import device_class
 from muster_types import NANO, Nano
@@ -79,6 +80,10 @@ def _one(
                 served.setdefault(str(where[-1]), found)
         return
     for place in places:
+        fault = malformed(obj, place, subject)
+        if fault is not None:
+            remarks.append(fault)
+            continue
         containers, faults = read_containers(obj, place.spec, subject)
         queries, blocked = resolved(obj, place, subject, containers, evidence)
         remarks += [*faults, *blocked]
@@ -126,11 +131,11 @@ def _classes(served: Mapping[str, Query], evidence: Evidence) -> tuple[tuple[Jso
         prefix, _, suffix = resource.partition("/")
         name = query.device_class if not query.selectors else f"{label(suffix.replace('.', '-'))}.{prefix}"
         known = evidence.classes.get(query.device_class)
-        base = query
+        base, config = query, list[Json]()
         if known is not None:
-            selectors = tuple(each for each in known.selectors if each is not None)
-            base = Query(query.device_class, query.driver, query.noun, query.why, query.selectors, selectors)
-        written.append(device_class(base, resource, name))
+            base = replace(query, class_selectors=tuple(each for each in known.selectors if each is not None))
+            config = [each.json for each in known.config]
+        written.append(device_class(base, resource, name, config))
         text = f"class {name} serves {resource}: {query.why}"
         said.append(
             Remark(f"DeviceClass/{name}", Saying.CHANGED, Cause.DEVICE_CLASS, "spec.extendedResourceName", text)

@@ -10,7 +10,7 @@ from muster_migrate.edits import Cut, Edit, Json, Path, Put, apply_edits, at, it
 from muster_migrate.evidence import Evidence
 from muster_migrate.kinds import POD_PLACES, WITHOUT_CLAIMS, embedded, group_kind, pod_places
 from muster_migrate.naming import Names
-from muster_migrate.pods import PodMigration, migrate_pod, untouchable
+from muster_migrate.pods import PodMigration, malformed, migrate_pod, untouchable
 from muster_migrate.remarks import Cause, Remark, Saying
 from muster_migrate.writing import API, claim_template, device_class
 
@@ -133,6 +133,10 @@ def _one(obj: Json, path: Path, names: Names, evidence: Evidence) -> _Gathered:
         return found
     namespace = mapping_at(obj, ("metadata",)).get("namespace")
     for place in places:
+        fault = malformed(obj, place, subject)
+        if fault is not None:
+            found.remarks.append(fault)
+            continue
         pod = migrate_pod(obj, place, subject, names, evidence)
         found.pods.append(pod)
         found.remarks += pod.remarks

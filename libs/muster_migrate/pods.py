@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from muster_dra import InvalidObject
 from muster_migrate.catalogue import NoEquivalent, Query, mig_query
 from muster_migrate.containers import Container, read_containers
 from muster_migrate.edits import Edit, Json, apply_edits, items_at, mapping_at, shown
@@ -12,10 +13,11 @@ from muster_migrate.naming import Names
 from muster_migrate.needs import Role, lines_for
 from muster_migrate.placement import narrow, required_conditions
 from muster_migrate.remarks import Cause, Remark, Saying
-from muster_migrate.selectors import Stays, partition_asked, turn
+from muster_migrate.selectors import asks_for_shares, partition_asked
 from muster_migrate.sharing import shares_only
 from muster_migrate.surroundings import surroundings
 from muster_migrate.writing import ClaimPlan, claim_plans, container_edits, pod_edits
+from muster_plan import parse_pod_template
 
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
 
@@ -99,11 +101,11 @@ def _resolved(obj: Json, place: PodPlace, subject: str, resource: str, evidence:
                 "name it: nvidia.com/mig-<profile>, or nvidia.com/gpu.product with its -MIG-<profile> ending",
             )
     for condition in conditions:
-        answer = turn(condition, query, evidence)
-        if isinstance(answer, Stays) and answer.shared and query.noun in ("gpu", "mig"):
+        if asks_for_shares(condition) and query.noun in ("gpu", "mig"):
             return NoEquivalent(
                 Cause.SHARED,
-                f"{answer.why}; a claim takes a whole device, and nothing says how much a share was meant to have",
+                f"{condition} asks for GPUs that are sold several times over; a claim takes a whole device, and "
+                "nothing says how much a share was meant to have",
                 "decide: whole GPUs (take the condition away), MIG devices, or a claim with a sharing config of the "
                 "driver that several containers use",
             )
@@ -174,6 +176,24 @@ def _explained(
             elif resource in zeros.get(index, frozenset()):
                 found.append(Remark(subject, Saying.CHANGED, Cause.ZERO, path, "0 went: it asked for nothing"))
     return found
+
+
+def malformed(obj: Json, place: PodPlace, subject: str) -> Remark | None:
+    """What of a pod the API server would refuse, so that nothing can be said about its meaning."""
+    try:
+        parse_pod_template(
+            {
+                "apiVersion": "v1",
+                "kind": "PodTemplate",
+                "metadata": {"name": "pod", "namespace": "default"},
+                "template": mapping_at(obj, place.path),
+            }
+        )
+    except InvalidObject as fault:
+        inner = fault.field.removeprefix("template").removeprefix(".")
+        path = ".".join(part for part in (shown(place.path), inner) if part)
+        return Remark(subject, Saying.INVALID, Cause.MALFORMED, path, fault.reason, "mend it first")
+    return None
 
 
 def untouchable(obj: Json, subject: str) -> Remark | None:

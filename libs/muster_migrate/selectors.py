@@ -61,11 +61,10 @@ class Turned:
 
 @dataclass(frozen=True, slots=True)
 class Stays:
-    """The condition stays on the node; `shared`: it asks for nodes whose devices are sold several times over."""
+    """The condition stays on the node."""
 
     cause: Cause
     why: str
-    shared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +96,14 @@ def label_driver(key: str) -> str:
 
 def turn(condition: Condition, query: Query, evidence: Evidence) -> Turned | Stays:
     """One condition for the devices of one query."""
-    shared = _asks_for_shares(condition)
-    if shared:
-        return Stays(Cause.SHARED, f"{condition} asks for GPUs that are sold several times over", shared=True)
+    known = evidence.remembered.get((condition, query))
+    if not isinstance(known, Turned | Stays):
+        known = _turned(condition, query, evidence)
+        evidence.remembered[condition, query] = known
+    return known
+
+
+def _turned(condition: Condition, query: Query, evidence: Evidence) -> Turned | Stays:
     if condition.key in _FACTS:
         return Stays(Cause.NODE_FACT, _FACTS[condition.key])
     rule = _RULES.get(condition.key)
@@ -233,7 +237,8 @@ def _names(rule: _Rule, query: Query, evidence: Evidence) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _asks_for_shares(condition: Condition) -> bool:
+def asks_for_shares(condition: Condition) -> bool:
+    """Whether a condition wants nodes whose devices are sold several times over."""
     if condition.operator != "In":
         return False
     if condition.key == "nvidia.com/gpu.product":

@@ -146,7 +146,7 @@ def _request(plan: RequestPlan) -> dict[str, object]:
     return {"name": plan.name, "exactly": exactly}
 
 
-def device_class(query: Query, resource: str = "", name: str = "") -> dict[str, object]:
+def device_class(query: Query, resource: str = "", name: str = "", config: Sequence[Json] = ()) -> dict[str, object]:
     """The class of a query as documented; with a resource name, one that also serves the integers (KEP-5004)."""
     spec: dict[str, object] = {}
     if resource:
@@ -154,6 +154,8 @@ def device_class(query: Query, resource: str = "", name: str = "") -> dict[str, 
     selectors = (*query.class_selectors, *query.selectors) if resource else query.class_selectors
     if selectors:
         spec["selectors"] = _selectors(selectors)
+    if config:
+        spec["config"] = [dict(each) for each in config]
     return {
         "apiVersion": API,
         "kind": "DeviceClass",

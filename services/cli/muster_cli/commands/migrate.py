@@ -119,6 +119,7 @@ def _explain(result: Result) -> None:
         return
     for pod in result.check.pods:
         word = "[green]proven [/]" if pod.proven else "[bold red]differs[/]"
+        word = "[yellow]nowhere[/]" if pod.nowhere else word
         stderr.print(f"{word}  ", end="")
         name = f"{pod.subject} ({pod.role})" if pod.role else pod.subject
         stderr.print(f"{name}: {fit_line(pod)}", markup=False, soft_wrap=True)

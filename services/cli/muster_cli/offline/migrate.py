@@ -149,24 +149,32 @@ def _pod_document(check: PodCheck) -> dict[str, object]:
         "subject": check.subject,
         "role": check.role,
         "proven": check.proven,
-        "nodes": [{"node": each.node, "fit": each.fit.value, "why": each.why} for each in check.nodes],
+        "nodes": {fit.value: [each.node for each in check.of(fit)] for fit in Fit},
+        "differences": [
+            {"node": each.node, "fit": each.fit.value, "why": each.why}
+            for each in check.of(Fit.ONLY_OLD, Fit.ONLY_NEW, Fit.NOT_PUBLISHED)
+        ],
     }
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes"
 
 
 def fit_line(check: PodCheck) -> str:
     """One pod's comparison in a line."""
     words = {
-        Fit.BOTH: "both forms fit on",
-        Fit.SWITCHED: "the new form fits on, where there are no integers any more:",
-        Fit.ONLY_OLD: "ONLY THE OLD form fits on",
-        Fit.ONLY_NEW: "ONLY THE NEW form fits on",
-        Fit.NOT_PUBLISHED: "no devices are published yet on",
+        Fit.BOTH: "both forms fit on {}",
+        Fit.SWITCHED: "the new form fits on {} without integers",
+        Fit.ONLY_OLD: "only the OLD form fits on {}",
+        Fit.ONLY_NEW: "only the NEW form fits on {} that offers the integers",
+        Fit.NOT_PUBLISHED: "the old form fits on {} where no devices are published yet",
     }
     parts: list[str] = []
     for fit, word in words.items():
         found = check.of(fit)
         if found:
             names = ", ".join(each.node for each in found[:_SHOWN]) + (" …" if len(found) > _SHOWN else "")
-            why = f" ({found[0].why})" if found[0].why else ""
-            parts.append(f"{word} {len(found)} node{'s' if len(found) > 1 else ''}: {names}{why}".replace("::", ":"))
+            why = f" ({found[0].node}: {found[0].why})" if found[0].why else ""
+            parts.append(f"{word.format(_nodes(len(found)))}: {names}{why}")
     return "; ".join(parts) or "neither form fits on any node"
