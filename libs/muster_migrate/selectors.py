@@ -6,17 +6,26 @@ on every node. All else stays a condition on nodes, with the reason.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from muster_migrate.catalogue import AMD, NVIDIA, SRIOV, TPU, Query, attribute, quoted
+from muster_migrate.catalogue import Query, attribute, quoted
 from muster_migrate.evidence import Evidence, Published
+from muster_migrate.label_rules import (
+    INSTANCE_TYPES,
+    INTEGER,
+    NAMED_ATTRIBUTES,
+    NODE_FACTS,
+    PARTITION,
+    PREFIXES,
+    RULES,
+    VENDORS,
+    LabelRule,
+)
 from muster_migrate.remarks import Cause
 
-_INTEGER = re.compile(r"\d+")
 _MOST_NAMES = 8
 _GKE = "cloud.google.com/"
-_PARTITION = re.compile(r"-MIG-(?P<profile>\d+g\.\d+gb\S*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class Condition:
             case "DoesNotExist":
                 return value is None
             case "Gt" | "Lt":
-                if value is None or not _INTEGER.fullmatch(value) or not _INTEGER.fullmatch(self.values[0]):
+                if value is None or not INTEGER.fullmatch(value) or not INTEGER.fullmatch(self.values[0]):
                     return False
                 return int(value) > int(self.values[0]) if self.operator == "Gt" else int(value) < int(self.values[0])
             case _:
@@ -67,28 +76,17 @@ class Stays:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
-    """`driver` publishes what the label says. `equal` gives CEL for one value, `bound` for Gt and Lt."""
-
-    driver: str
-    equal: Callable[[str, Sequence[str]], str | None]
-    why: str
-    bound: Callable[[str, int], str] | None = None
-    attribute: str = ""
-
-
 def is_product_label(key: str) -> bool:
     """Whether a label says something about accelerators (or, for instance types, implies it)."""
-    return key in _RULES or key in _FACTS or key in _SHOWN or key.startswith(_PREFIXES)
+    return key in RULES or key in NODE_FACTS or key in NAMED_ATTRIBUTES or key.startswith(PREFIXES)
 
 
 def label_driver(key: str) -> str:
     """The driver whose devices a label is about; "" where the claims of the pod must tell."""
-    rule = _RULES.get(key)
+    rule = RULES.get(key)
     if rule is not None:
         return rule.driver
-    for prefix, driver in _VENDORS.items():
+    for prefix, driver in VENDORS.items():
         if key.startswith(prefix):
             return driver
     return ""
@@ -104,9 +102,9 @@ def turn(condition: Condition, query: Query, evidence: Evidence) -> Turned | Sta
 
 
 def _turned(condition: Condition, query: Query, evidence: Evidence) -> Turned | Stays:
-    if condition.key in _FACTS:
-        return Stays(Cause.NODE_FACT, _FACTS[condition.key])
-    rule = _RULES.get(condition.key)
+    if condition.key in NODE_FACTS:
+        return Stays(Cause.NODE_FACT, NODE_FACTS[condition.key])
+    rule = RULES.get(condition.key)
     if rule is None:
         return _shown(condition, query, evidence)
     if condition.operator == "DoesNotExist":
@@ -125,15 +123,15 @@ def partition_asked(condition: Condition) -> str | None:
         return condition.values[0] if len(condition.values) == 1 else None
     if condition.key != "nvidia.com/gpu.product":
         return None
-    found = {match["profile"] if (match := _PARTITION.search(value)) else None for value in condition.values}
+    found = {match["profile"] if (match := PARTITION.search(value)) else None for value in condition.values}
     return found.pop() if len(found) == 1 else None
 
 
-def _expression(condition: Condition, rule: _Rule, names: Sequence[str]) -> str | None:
+def _expression(condition: Condition, rule: LabelRule, names: Sequence[str]) -> str | None:
     if condition.operator == "Exists":
         return ""
     if condition.operator in ("Gt", "Lt"):
-        if rule.bound is None or len(condition.values) != 1 or not _INTEGER.fullmatch(condition.values[0]):
+        if rule.bound is None or len(condition.values) != 1 or not INTEGER.fullmatch(condition.values[0]):
             return None
         return rule.bound(condition.operator, int(condition.values[0]))
     parts = [rule.equal(value, names) for value in condition.values]
@@ -176,7 +174,7 @@ def _shown(condition: Condition, query: Query, evidence: Evidence) -> Turned | S
     if missing:
         return Stays(Cause.NO_ATTRIBUTE, f"the dump shows no device on a node with {condition.key}={missing[0]}")
     driver = query.driver or next(each.driver for _, found in seen.values() for each in found)
-    names = _SHOWN.get(condition.key, ())
+    names = NAMED_ATTRIBUTES.get(condition.key, ())
     for name in (*_equal_attributes(seen, driver), *names):
         sorts = _sorts(seen, name)
         wanted = sorted({text for value in condition.values for text in sorts.get(value, ())})
@@ -190,7 +188,7 @@ def _shown(condition: Condition, query: Query, evidence: Evidence) -> Turned | S
         found = _tried(condition, Turned(expression, why), query, evidence)
         if isinstance(found, Turned):
             return found
-    if condition.key in _INSTANCE_TYPES:
+    if condition.key in INSTANCE_TYPES:
         return Stays(Cause.NODE_FACT, "an instance type says more than its devices: CPUs, memory, network")
     return Stays(Cause.NO_ATTRIBUTE, "no attribute of the dump's devices says the same on every node")
 
@@ -225,7 +223,7 @@ def _plain(text: str | None) -> str | None:
     return None if text is None else re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def _names(rule: _Rule, query: Query, evidence: Evidence) -> tuple[str, ...]:
+def _names(rule: LabelRule, query: Query, evidence: Evidence) -> tuple[str, ...]:
     if not rule.attribute:
         return ()
     found = {
@@ -248,140 +246,3 @@ def asks_for_shares(condition: Condition) -> bool:
     if condition.key == "nvidia.com/gpu.sharing-strategy":
         return any(value != "none" for value in condition.values)
     return condition.key in (f"{_GKE}gke-gpu-sharing-strategy", f"{_GKE}gke-max-shared-clients-per-gpu")
-
-
-def _named(driver: str, name: str, separator: str) -> Callable[[str, Sequence[str]], str | None]:
-    """A label that is the attribute with blanks replaced. The dump's own names are used where they are unique."""
-    where = attribute(driver, name)
-
-    def equal(value: str, names: Sequence[str]) -> str:
-        value = _PARTITION.sub("", value)
-        known = [each for each in names if each.replace(" ", separator) == value]
-        if len(known) == 1:
-            return f"{where} == {quoted(known[0])}"
-        return f'{where}.replace(" ", {quoted(separator)}) == {quoted(value)}'
-
-    return equal
-
-
-def _lowered(driver: str, name: str) -> Callable[[str, Sequence[str]], str | None]:
-    where = attribute(driver, name)
-    return lambda value, _: f'{where}.lowerAscii().replace(" ", "-") == {quoted(value)}'
-
-
-def _part(driver: str, name: str, part: str) -> Callable[[str, Sequence[str]], str | None]:
-    where = f"{attribute(driver, name)}.{part}()"
-    return lambda value, _: f"{where} == {value}" if _INTEGER.fullmatch(value) else None
-
-
-def _part_bound(driver: str, name: str, part: str) -> Callable[[str, int], str]:
-    where = f"{attribute(driver, name)}.{part}()"
-    return lambda operator, value: f"{where} {'>' if operator == 'Gt' else '<'} {value}"
-
-
-def _text(driver: str, name: str, before: str = "") -> Callable[[str, Sequence[str]], str | None]:
-    where = attribute(driver, name)
-    return lambda value, _: f"{where} == {quoted(before + value)}"
-
-
-def _count(driver: str, name: str) -> Callable[[str, Sequence[str]], str | None]:
-    where = f'device.capacity["{driver}"].{name}'
-    return lambda value, _: f"{where}.compareTo(quantity({quoted(value)})) == 0" if _INTEGER.fullmatch(value) else None
-
-
-_MEMORY = f'device.capacity["{NVIDIA}"].memory'
-
-
-def _mebibytes(value: str, _: Sequence[str]) -> str | None:
-    """The label is the memory in MiB, rounded down."""
-    if not _INTEGER.fullmatch(value):
-        return None
-    lowest, next_one = int(value), int(value) + 1
-    return f'{_MEMORY}.compareTo(quantity("{lowest}Mi")) >= 0 && {_MEMORY}.compareTo(quantity("{next_one}Mi")) < 0'
-
-
-def _mebibytes_bound(operator: str, value: int) -> str:
-    if operator == "Gt":
-        return f'{_MEMORY}.compareTo(quantity("{value + 1}Mi")) >= 0'
-    return f'{_MEMORY}.compareTo(quantity("{value}Mi")) < 0'
-
-
-def _present(value: str, _: Sequence[str]) -> str | None:
-    return "" if value == "true" else None
-
-
-_GFD = "gpu-feature-discovery writes it from the device's own"
-_PRODUCT = _Rule(NVIDIA, _named(NVIDIA, "productName", "-"), f"{_GFD} product name", attribute="productName")
-_AMD_PRODUCT = _Rule(
-    AMD, _named(AMD, "productName", "_"), "the node labeller writes it from the product name", attribute="productName"
-)
-_RULES: Mapping[str, _Rule] = {
-    "nvidia.com/gpu.product": _PRODUCT,
-    "nvidia.com/gpu.memory": _Rule(NVIDIA, _mebibytes, f"{_GFD} memory, in MiB", _mebibytes_bound),
-    "nvidia.com/gpu.family": _Rule(NVIDIA, _lowered(NVIDIA, "architecture"), f"{_GFD} architecture"),
-    "nvidia.com/gpu.compute.major": _Rule(
-        NVIDIA,
-        _part(NVIDIA, "cudaComputeCapability", "major"),
-        f"{_GFD} compute capability",
-        _part_bound(NVIDIA, "cudaComputeCapability", "major"),
-    ),
-    "nvidia.com/gpu.compute.minor": _Rule(
-        NVIDIA, _part(NVIDIA, "cudaComputeCapability", "minor"), f"{_GFD} compute capability"
-    ),
-    "nvidia.com/cuda.driver.major": _Rule(
-        NVIDIA,
-        _part(NVIDIA, "driverVersion", "major"),
-        f"{_GFD} driver version",
-        _part_bound(NVIDIA, "driverVersion", "major"),
-    ),
-    "nvidia.com/gpu.present": _Rule(NVIDIA, _present, "a node with a device of the claim has a GPU"),
-    "amd.com/gpu.product-name": _AMD_PRODUCT,
-    "beta.amd.com/gpu.product-name": _AMD_PRODUCT,
-    "amd.com/gpu.device-id": _Rule(AMD, _text(AMD, "deviceID", "0x"), "the node labeller writes it without 0x"),
-    "amd.com/gpu.cu-count": _Rule(AMD, _count(AMD, "computeUnits"), "both count compute units"),
-    "amd.com/gpu.simd-count": _Rule(AMD, _count(AMD, "simdUnits"), "both count SIMD units"),
-    "cloud.google.com/gke-tpu-accelerator": _Rule(
-        TPU, _text(TPU, "accelerator"), "the TPU driver reads its accelerator from this label"
-    ),
-    "cloud.google.com/gke-gpu-partition-size": _Rule(
-        NVIDIA, _text(NVIDIA, "profile"), "the partition size is the MIG profile"
-    ),
-    "cloud.google.com/gke-tpu-topology": _Rule(
-        TPU, _text(TPU, "topology"), "the TPU driver reads its topology from this label"
-    ),
-}
-
-_LIVES_ON = " (keep what writes the label running)"
-_FACTS: Mapping[str, str] = {
-    "nvidia.com/gpu.count": f"how many GPUs a node has is no attribute of a device{_LIVES_ON}",
-    "nvidia.com/gpu.machine": f"the machine is no attribute of a device{_LIVES_ON}",
-    "nvidia.com/gpu.replicas": f"how often the device plugin sells a GPU is no attribute of a device{_LIVES_ON}",
-    "nvidia.com/gpu.sharing-strategy": f"how the device plugin shares GPUs is no attribute of a device{_LIVES_ON}",
-    "nvidia.com/mig.strategy": f"the strategy is a setting of the device plugin, not of a device{_LIVES_ON}",
-    "nvidia.com/mig.config": f"the partition layout of a node is no attribute of one device{_LIVES_ON}",
-    "nvidia.com/mig.capable": f"no attribute says whether a GPU could be partitioned{_LIVES_ON}",
-    "amd.com/gpu.vram": f"the labeller rounds it to gigabytes, so it names no exact capacity{_LIVES_ON}",
-    "amd.com/gpu.family": f"the driver publishes no family{_LIVES_ON}",
-    "cloud.google.com/gke-accelerator-count": f"how many devices a node has is no attribute of a device{_LIVES_ON}",
-    "karpenter.k8s.aws/instance-gpu-count": f"how many GPUs a node has is no attribute of a device{_LIVES_ON}",
-}
-_INSTANCE_TYPES = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
-_NAMES = ("productName", "model", "accelerator")
-_SHOWN: Mapping[str, tuple[str, ...]] = {
-    "cloud.google.com/gke-accelerator": _NAMES,
-    "k8s.amazonaws.com/accelerator": _NAMES,
-    "karpenter.k8s.aws/instance-gpu-name": _NAMES,
-    "karpenter.k8s.aws/instance-accelerator-name": _NAMES,
-    "karpenter.azure.com/sku-gpu-name": _NAMES,
-    **dict.fromkeys(_INSTANCE_TYPES, ()),
-}
-_VENDORS: Mapping[str, str] = {
-    "nvidia.com/": NVIDIA,
-    "amd.com/gpu": AMD,
-    "beta.amd.com/gpu": AMD,
-    "gpu.intel.com/": "gpu.intel.com",
-    "habana.ai/": "gaudi.intel.com",
-    "cloud.google.com/gke-tpu": TPU,
-    "feature.node.kubernetes.io/network-sriov": SRIOV,
-}
-_PREFIXES = (*_VENDORS, "cloud.google.com/gke-gpu", "cloud.google.com/gke-max-shared-clients")

@@ -7,7 +7,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from muster_cli.offline.migrate_yaml import DocumentPlan, YamlFault, edit_text, read_documents
+from muster_cli.offline.migrate_yaml import DocumentPlan, edit_text
+from muster_cli.offline.migrate_yaml_tree import YamlFault, read_documents
 from muster_migrate import Evidence, migrate_objects
 from property.migrate.fleets import pods
 

@@ -1,6 +1,7 @@
 """What a dump says about a migration: differences are named, and devices that are sold twice."""
 
 from collections.abc import Mapping
+from typing import cast
 
 from muster_migrate import Check, Evidence, Fit, check_migration, migrate_extended, migrate_objects
 from muster_plan import Snapshot
@@ -22,11 +23,11 @@ def _pod(count: int, **spec: object) -> Json:
 
 
 def _changed(node: Json, *, labels: Mapping[str, str] | None = None, integers: str | None = None) -> Json:
-    metadata, status = dict(node["metadata"]), dict(node["status"])  # type: ignore[call-overload]  # JSON of a builder
+    metadata, status = dict(cast("Json", node["metadata"])), dict(cast("Json", node["status"]))
     if labels is not None:
         metadata["labels"] = labels
     if integers is not None:
-        status["allocatable"] = {**status["allocatable"], "nvidia.com/gpu": integers}
+        status["allocatable"] = {**cast("Json", status["allocatable"]), "nvidia.com/gpu": integers}
     return {**node, "metadata": metadata, "status": status}
 
 

@@ -73,7 +73,7 @@ def migrate(
         raise UserError("the new DeviceClasses belong to no file; use --out")
     mapped = read_mapping(mapping)
     files, rejected = read_manifest_files(paths)
-    objects = _evidence(check, kubeconfig, context)
+    objects, whole = _evidence(check, kubeconfig, context)
     with stderr.status(f"migrating {sum(len(file.documents) for file in files)} objects"):
         result = migrate_files(files, objects, mapped, extended=extended_resource, classes=device_classes)
     for refusal in (*rejected, *result.rejected):
@@ -92,10 +92,13 @@ def migrate(
         elif not write and out is None:
             shown = [each.new for each in result.outputs if not extended_resource or each.file is None]
             stdout.file.write(_joined(shown))
-    raise typer.Exit(_status(result, refused=bool(rejected or result.rejected)))
+    raise typer.Exit(_status(result, refused=bool(rejected or result.rejected or not whole)))
 
 
-def _evidence(check: list[str] | None, kubeconfig: Path | None, context: str) -> list[dict[str, object]] | None:
+def _evidence(
+    check: list[str] | None, kubeconfig: Path | None, context: str
+) -> tuple[list[dict[str, object]] | None, bool]:
+    """The objects of a dump or a cluster, None without either, and whether all of them could be read."""
     if kubeconfig is not None or context:
         if check:
             raise UserError("--check reads a dump and --kubeconfig a cluster; choose one")
@@ -104,9 +107,12 @@ def _evidence(check: list[str] | None, kubeconfig: Path | None, context: str) ->
         with stderr.status("reading the cluster"):
             manifests, refused = read_cluster(kubeconfig, context)
         for refusal in refused:
-            stderr.print(f"warning  {refusal.sentence()}", markup=False, soft_wrap=True)
-        return [dict(manifest.obj) for manifest in manifests]
-    return read_dump(check).objects if check else None
+            stderr.print(f"refused  {refusal.sentence()}", markup=False, soft_wrap=True)
+        return [dict(manifest.obj) for manifest in manifests], not refused
+    if not check:
+        return None, True
+    dump = read_dump(check)
+    return dump.objects, not dump.rejected
 
 
 def _explain(result: Result) -> None:

@@ -8,7 +8,9 @@ from typing import cast
 
 import orjson
 
-from muster_cli.offline.migrate_yaml import DocumentPlan, YamlDocument, YamlFault, dump, edit_text, read_documents
+from muster_cli.offline.migrate_yaml import DocumentPlan, edit_text
+from muster_cli.offline.migrate_yaml_text import dump
+from muster_cli.offline.migrate_yaml_tree import YamlDocument, YamlFault, read_documents
 from muster_kube import STDIN, Rejected, Source
 from muster_kube.manifests import manifest_files
 from muster_migrate import ObjectMigration
