@@ -147,7 +147,7 @@ def nodes(draw: st.DrawFn, *, mixed: bool) -> tuple[NodeShape, ...]:
 
 
 _RESOURCES = ("nvidia.com/gpu", "nvidia.com/gpu", "amd.com/gpu", *(f"nvidia.com/mig-{each}" for each in PROFILES))
-_LABELS = {
+LABELS = {
     "nvidia.com/gpu.product": (*(each.replace(" ", "-") for each in PRODUCTS), "Tesla-T4"),
     "nvidia.com/gpu.family": ("hopper", "ampere", "ada-lovelace"),
     "nvidia.com/gpu.memory": ("81559", "81920", "23034", "81558"),
@@ -192,7 +192,7 @@ def _resources(draw: st.DrawFn, names: list[str]) -> Json:
 @st.composite
 def expressions(draw: st.DrawFn) -> Json:
     """One requirement of a node selector term."""
-    key = draw(st.sampled_from(sorted(_LABELS)))
+    key = draw(st.sampled_from(sorted(LABELS)))
     operators = ["In", "NotIn", "Exists", "DoesNotExist"]
     if key in ("nvidia.com/gpu.memory", "nvidia.com/gpu.compute.major"):
         operators += ["Gt", "Lt"]
@@ -200,8 +200,8 @@ def expressions(draw: st.DrawFn) -> Json:
     if operator in ("Exists", "DoesNotExist"):
         return {"key": key, "operator": operator}
     if operator in ("Gt", "Lt"):
-        return {"key": key, "operator": operator, "values": [draw(st.sampled_from(_LABELS[key]))]}
-    values = draw(st.lists(st.sampled_from(_LABELS[key]), min_size=1, max_size=2, unique=True))
+        return {"key": key, "operator": operator, "values": [draw(st.sampled_from(LABELS[key]))]}
+    values = draw(st.lists(st.sampled_from(LABELS[key]), min_size=1, max_size=2, unique=True))
     return {"key": key, "operator": operator, "values": values}
 
 
@@ -211,7 +211,7 @@ def pods(draw: st.DrawFn) -> Json:
     inits, apps = draw(containers())
     spec: dict[str, object] = {}
     selector = {
-        key: draw(st.sampled_from(_LABELS[key])) for key in draw(st.sets(st.sampled_from(sorted(_LABELS)), max_size=2))
+        key: draw(st.sampled_from(LABELS[key])) for key in draw(st.sets(st.sampled_from(sorted(LABELS)), max_size=2))
     }
     if selector:
         spec["nodeSelector"] = selector

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from muster_migrate import Evidence, Fit, Migration, Saying, check_migration, migrate_extended, migrate_objects
 from muster_plan import CHEAPEST, Gang, Plan, Snapshot, plan
-from property.migrate.fleets import CLASSES, NodeShape, nodes, pods
+from property.migrate.fleets import CLASSES, LABELS, NodeShape, nodes, pods
 
 Json = Mapping[str, object]
 some = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
@@ -124,6 +124,21 @@ def _hold(pod: Json, fleet: Sequence[NodeShape], migration: Migration, evidence:
 @some
 @given(nodes(mixed=True), pods())
 def test_with_a_dump_the_new_form_fits_exactly_where_the_old_one_did(fleet: tuple[NodeShape, ...], pod: Json) -> None:
+    evidence = Evidence.of(Snapshot.build([*CLASSES, *(each for node in fleet for each in node.objects())]))
+    _hold(pod, fleet, migrate_objects([pod], evidence), evidence)
+
+
+@some
+@given(nodes(mixed=True), st.sampled_from(sorted(LABELS)), st.integers(1, 5), st.data())
+def test_a_node_of_two_products_is_told_by_the_dump_and_keeps_its_condition(
+    fleet: tuple[NodeShape, ...], key: str, count: int, data: st.DataObject
+) -> None:
+    """Simple pods meet the label of a mixed node often, and ask for more than the devices that the label is true of."""
+    value = data.draw(st.sampled_from([node.labels[key] for node in fleet if key in node.labels] or LABELS[key]))
+    resource = "amd.com/gpu" if key.startswith("amd") else "nvidia.com/gpu"
+    container = {"name": "main", "resources": {"limits": {resource: count}}}
+    spec = {"nodeSelector": {key: value}, "containers": [container]}
+    pod: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "pod", "namespace": "a"}, "spec": spec}
     evidence = Evidence.of(Snapshot.build([*CLASSES, *(each for node in fleet for each in node.objects())]))
     _hold(pod, fleet, migrate_objects([pod], evidence), evidence)
 

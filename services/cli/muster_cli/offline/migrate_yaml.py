@@ -111,7 +111,7 @@ class _Editor:
             break
         return [*done, *(self._rewritten(prefix) for prefix in sorted(rewritten, key=str))]
 
-    def _steps(self, path: Sequence[str | int]) -> list[_Step]:
+    def _steps(self, path: Sequence[str | int], *, adds: bool = False) -> list[_Step]:
         """The steps as far as they exist in the text. Raises _NeedsRewrite at a flow container, an alias, a merge."""
         node, found = self._root, list[_Step]()
         for depth, step in enumerate(path):
@@ -119,7 +119,8 @@ class _Editor:
                 raise _NeedsRewrite(depth)
             entry = entry_at(node, step)
             if entry is None:
-                if isinstance(node, yaml.MappingNode) and merges(node):
+                # A key of its own outweighs a merged one, so a new key may be appended; but what is merged can't go.
+                if isinstance(node, yaml.MappingNode) and merges(node) and not (adds and depth + 1 == len(path)):
                     raise _NeedsRewrite(depth)
                 return found
             key, value, index = entry
@@ -131,7 +132,7 @@ class _Editor:
         return found
 
     def _change(self, edit: Edit) -> Change:
-        steps = self._steps(edit.path)
+        steps = self._steps(edit.path, adds=isinstance(edit, Put))
         parent = self._root if len(edit.path) == 1 else steps[len(edit.path) - 2].value
         if isinstance(parent, yaml.CollectionNode) and (parent.flow_style or not parent.value):
             raise _NeedsRewrite(len(edit.path) - 1)

@@ -12,7 +12,8 @@ _WIDE = 1_000_000
 def dump(value: object, *, indented: bool = False) -> str:
     """A value as block YAML, keys in their order."""
     dumper = _Indented if indented else _Dumper
-    return yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=_WIDE, allow_unicode=True)
+    text = yaml.dump(value, Dumper=dumper, sort_keys=False, default_flow_style=False, width=_WIDE, allow_unicode=True)
+    return text.removesuffix("...\n")  # which ends a document that is a bare scalar
 
 
 class _Dumper(yaml.SafeDumper):
