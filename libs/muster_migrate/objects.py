@@ -132,6 +132,7 @@ def _one(obj: Json, path: Path, names: Names, evidence: Evidence) -> _Gathered:
             found.remarks.append(left)
         return found
     namespace = mapping_at(obj, ("metadata",)).get("namespace")
+    queue = mapping_at(obj, ("metadata", "labels")).get("kueue.x-k8s.io/queue-name")
     for place in places:
         fault = malformed(obj, place, subject)
         if fault is not None:
@@ -142,6 +143,12 @@ def _one(obj: Json, path: Path, names: Names, evidence: Evidence) -> _Gathered:
         found.remarks += pod.remarks
         found.edits += [_moved(edit, path) for edit in pod.edits]
         found.before += [claim_template(plan, namespace if isinstance(namespace, str) else None) for plan in pod.claims]
+        if queue is not None and pod.claims:
+            text = f"queue {queue} admits by quota, and Kueue counts claims only of classes that its configuration maps"
+            remedy = "map them there (deviceClassMappings) and give the ClusterQueue quota for the mapped name"
+            path_of_label = shown(("metadata", "labels", "kueue.x-k8s.io/queue-name"))
+            found.remarks.append(Remark(subject, Saying.NOTE, Cause.QUOTA, path_of_label, text, remedy))
+            queue = None  # once for an object
         if kind == ("trainer.kubeflow.org", "ClusterTrainingRuntime") and pod.claims:
             text = "a ClusterTrainingRuntime has no namespace, a ResourceClaimTemplate has one"
             remedy = "create the template in every namespace that runs a TrainJob of it"
@@ -176,7 +183,12 @@ def _others(obj: Json, subject: str) -> list[Remark]:
                 path = shown(("spec", "hard", name))
                 found.append(Remark(subject, Saying.NOTE, Cause.QUOTA, path, text, remedy))
         return found
-    if kind in POD_PLACES or kind[0] == "resource.k8s.io" or kind in (("", "Node"), ("apiextensions.k8s.io", _CRD)):
+    if kind in _COUNTING:
+        for path in integers(obj):
+            text = f"{path[-1]} counts integers here, and no claim: what is migrated escapes it"
+            found.append(Remark(subject, Saying.NOTE, Cause.QUOTA, shown(path), text, "limit devices as well"))
+        return found
+    if kind in POD_PLACES or kind in _SILENT or kind[0] == "resource.k8s.io":
         return found
     for path in integers(obj):
         text = f"nobody here knows where kind {kind[1] or 'of this object'} keeps pods: {path[-1]} stays"
@@ -185,7 +197,13 @@ def _others(obj: Json, subject: str) -> list[Remark]:
     return found
 
 
-_CRD = "CustomResourceDefinition"
+_COUNTING = (("", "LimitRange"), ("karpenter.sh", "NodePool"))
+_SILENT = (
+    ("", "Node"),
+    ("", "Event"),
+    ("muster.dev", "NodeGroup"),
+    ("apiextensions.k8s.io", "CustomResourceDefinition"),
+)
 
 
 def integers(value: object, path: Path = ()) -> Iterable[Path]:
