@@ -24,7 +24,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     help="Capacity for gangs of accelerator pods on Kubernetes: all or nothing, and of the right shape.\n\n"
-    "Without anything running: muster audit DUMP, muster plan DUMP, muster allocate -, muster cel -.\n\n"
+    "Without anything running: muster audit DUMP, muster plan DUMP, muster migrate FILE, muster allocate -, "
+    "muster cel -.\n\n"
     "With services: muster up --load DIR, then muster request FILE, muster gang list, muster status.\n\n"
     "Exit status: 0 yes, 1 no (infeasible or ended without capacity), 2 bad input, 3 the services do not answer.",
 )
