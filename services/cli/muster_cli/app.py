@@ -10,6 +10,7 @@ from muster_cli.commands.cel import cel
 from muster_cli.commands.demo import demo
 from muster_cli.commands.events import events
 from muster_cli.commands.fragmentation import fragmentation
+from muster_cli.commands.migrate import migrate
 from muster_cli.commands.plan import plan
 from muster_cli.commands.request import request
 from muster_cli.commands.simcloud import simcloud
@@ -23,7 +24,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     help="Capacity for gangs of accelerator pods on Kubernetes: all or nothing, and of the right shape.\n\n"
-    "Without anything running: muster audit DUMP, muster plan DUMP, muster allocate -, muster cel -.\n\n"
+    "Without anything running: muster audit DUMP, muster plan DUMP, muster migrate FILE, muster allocate -, "
+    "muster cel -.\n\n"
     "With services: muster up --load DIR, then muster request FILE, muster gang list, muster status.\n\n"
     "Exit status: 0 yes, 1 no (infeasible or ended without capacity), 2 bad input, 3 the services do not answer.",
 )
@@ -38,6 +40,7 @@ app.command(rich_help_panel=ASK)(events)
 app.command(rich_help_panel=OFFLINE)(audit)
 app.command(rich_help_panel=OFFLINE)(fragmentation)
 app.command(rich_help_panel=OFFLINE)(plan)
+app.command(rich_help_panel=OFFLINE)(migrate)
 app.command(rich_help_panel=OFFLINE)(allocate)
 app.command(rich_help_panel=OFFLINE)(cel)
 app.command(rich_help_panel=OFFLINE)(asyncapi)
