@@ -256,6 +256,8 @@ class Remedies:
 
 
 def _republish(reason: Reason, cause: Cause) -> str:
+    if reason.code is ReasonCode.DEVICES_IGNORED:
+        return f"the driver must publish devices and counters of slice {reason.subject} in slices of their own"
     pool, found = reason.pool, reason.pool_reason
     if pool is None or found is None:
         return "wait until the pool is whole"

@@ -20,6 +20,15 @@ NUMA = "resource.kubernetes.io/numaNode"
 SICK = {"key": "sick", "value": "ecc", "effect": "NoSchedule"}
 
 
+HIDDEN = {
+    "driver": GPU,
+    "pool": {"name": "node-a", "generation": 1, "resourceSliceCount": 1},
+    "nodeName": "node-a",
+    "devices": gpus(1),
+    "sharedCounters": [{"name": "s", "counters": {"m": {"value": "1"}}}],
+}
+
+
 def model(value: str) -> Json:
     return a_request("g", GPU, f'device.attributes["{GPU}"].model == "{value}"')
 
@@ -43,6 +52,10 @@ def model(value: str) -> Json:
         (
             [a_slice(devices=gpus(1), count=3), *a_waiting("p")],
             f"wait until {GPU} publishes 2 more slices of pool node-a; do not order nodes for it",
+        ),
+        (
+            [a_slice(name="s", sharedCounters=[]) | {"spec": HIDDEN}, *a_waiting("p")],
+            "the driver must publish devices and counters of slice s in slices of their own",
         ),
         ([*a_waiting("p")], "install the driver, or add nodes that have such devices"),
         (
