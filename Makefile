@@ -5,7 +5,7 @@ BIN := .venv/bin
 CORPUS ?= $(or $(MUSTER_CORPUS),../shared/corpus)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo up test check manifests-check fmt proto conformance fuzz bench lock clean
+.PHONY: help setup dev demo up test check manifests-check fmt proto conformance field fuzz bench lock clean
 
 help: ## what can be made here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -64,6 +64,9 @@ proto: dev ## generate libs/muster from proto/
 conformance: dev ## answers against the recorded corpora, per corpus
 	@MUSTER_CORPUS=$(CORPUS) PYTHONPATH=tests $(BIN)/python -m conformance
 
+field: dev ## what `muster audit` says of every recorded case from the field, beside what is recorded
+	@PYTHONPATH=tests $(BIN)/python -m field
+
 fuzz: dev ## the fast allocator against the reference on 20,000 generated problems (N=… for more)
 	@cd tests && ../$(BIN)/python -m property.dra.fuzz $(or $(N),20000)
 
@@ -74,6 +77,7 @@ bench: dev ## the figures of architecture §9 with machine and input size
 	@cd tests && ../$(BIN)/python -m bench.plan.fragmentation
 	@cd tests && ../$(BIN)/python -m bench.ingest.measure
 	@cd tests && ../$(BIN)/python -m bench.durability.measure
+	@cd tests && ../$(BIN)/python -m bench.audit.measure
 
 lock: | .venv/uv.stamp ## pin every package again, with hashes
 	$(BIN)/python -m uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --extra embedded pyproject.toml -o requirements.lock

@@ -31,25 +31,33 @@ from muster_kube.yaml_objects import read_yaml
 
 STDIN = "-"
 SUFFIXES = frozenset((".yaml", ".yml", ".json"))
+_NO_KINDS: frozenset[str] = frozenset()
 _LONGEST = 600  # characters of a quoted text
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_path(path: str | Path, *, limits: Limits = DEFAULT_LIMITS, stdin: BinaryIO | None = None) -> Iterator[Reading]:
+def read_path(
+    path: str | Path,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    stdin: BinaryIO | None = None,
+    also: frozenset[str] = _NO_KINDS,
+) -> Iterator[Reading]:
     """Everything under a file, a directory (its .yaml, .yml and .json files, by path), or `-` for standard input.
 
     Whatever is wrong comes as a Rejected in its place, and the rest goes on; nothing is raised for bad input. Objects
-    of kinds that Muster does not read come as one Skipped for each file and kind, after the file's objects.
+    of kinds that Muster does not read come as one Skipped for each file and kind, after the file's objects; those of
+    the kinds in `also` as they are, unjudged.
     """
     if str(path) == STDIN:
-        yield from _read_stream(stdin if stdin is not None else sys.stdin.buffer, "<stdin>", limits)
+        yield from _read_stream(stdin if stdin is not None else sys.stdin.buffer, "<stdin>", limits, also)
         return
     path = Path(path)
     if path.is_dir():
         for file in manifest_files(path):
-            yield from read_file(file, limits=limits)
+            yield from read_file(file, limits=limits, also=also)
     else:
-        yield from read_file(path, limits=limits)
+        yield from read_file(path, limits=limits, also=also)
 
 
 def manifest_files(directory: Path) -> list[Path]:
@@ -62,7 +70,7 @@ def manifest_files(directory: Path) -> list[Path]:
     return sorted(found)
 
 
-def read_file(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Reading]:
+def read_file(path: Path, *, limits: Limits = DEFAULT_LIMITS, also: frozenset[str] = _NO_KINDS) -> Iterator[Reading]:
     """The manifests of one file."""
     name = str(path)
     try:
@@ -71,27 +79,27 @@ def read_file(path: Path, *, limits: Limits = DEFAULT_LIMITS) -> Iterator[Readin
             if size > limits.file_bytes:
                 yield Rejected(Source(name), "", "", _too_large(size, limits))
             elif not path.is_file():  # a pipe: its size is known at its end
-                yield from _read_stream(stream, name, limits)
+                yield from _read_stream(stream, name, limits, also)
             elif path.suffix.lower() == ".json":
-                yield from _readings(read_json(stream.read(limits.file_bytes)), name, limits)
+                yield from _readings(read_json(stream.read(limits.file_bytes)), name, limits, also)
             else:
-                yield from _read_yaml(stream, name, limits)
+                yield from _read_yaml(stream, name, limits, also)
     except OSError as error:
         yield Rejected(Source(name), "", "", f"it cannot be read ({error.strerror or error}); check path and rights")
 
 
-def _read_stream(stream: BinaryIO, name: str, limits: Limits) -> Iterator[Reading]:
+def _read_stream(stream: BinaryIO, name: str, limits: Limits, also: frozenset[str]) -> Iterator[Reading]:
     """A stream of unknown size and form: read to its end or the limit, JSON if it looks like it."""
     data = stream.read(limits.file_bytes + 1)
     if len(data) > limits.file_bytes:
         yield Rejected(Source(name), "", "", _too_large(len(data), limits))
         return
     if data.lstrip()[:1] in (b"{", b"["):
-        readings = list(_readings(read_json(data), name, limits))
+        readings = list(_readings(read_json(data), name, limits, also))
         if not _is_syntax_error(readings):
             yield from readings
             return
-    yield from _read_yaml(io.BytesIO(data), name, limits)
+    yield from _read_yaml(io.BytesIO(data), name, limits, also)
 
 
 def _is_syntax_error(readings: list[Reading]) -> bool:
@@ -99,7 +107,7 @@ def _is_syntax_error(readings: list[Reading]) -> bool:
     return bool(readings) and isinstance(readings[-1], Rejected) and readings[-1].reason.startswith("malformed JSON")
 
 
-def _read_yaml(stream: BinaryIO, name: str, limits: Limits) -> Iterator[Reading]:
+def _read_yaml(stream: BinaryIO, name: str, limits: Limits, also: frozenset[str]) -> Iterator[Reading]:
     start = stream.read(2)
     stream.seek(0)
     if start in _UTF16:
@@ -108,7 +116,7 @@ def _read_yaml(stream: BinaryIO, name: str, limits: Limits) -> Iterator[Reading]
         except UnicodeDecodeError as error:
             yield Rejected(Source(name), "", "", f"it is no UTF-16 text ({error.reason}); save it as UTF-8")
             return
-    yield from _readings(read_yaml(stream, limits), name, limits)
+    yield from _readings(read_yaml(stream, limits), name, limits, also)
 
 
 def _too_large(size: int, limits: Limits) -> str:
@@ -118,12 +126,12 @@ def _too_large(size: int, limits: Limits) -> str:
     )
 
 
-def _readings(parsed: Iterator[Parsed | Broken], file: str, limits: Limits) -> Iterator[Reading]:
+def _readings(parsed: Iterator[Parsed | Broken], file: str, limits: Limits, also: frozenset[str]) -> Iterator[Reading]:
     """What a file holds; of very many refusals the first ones and their number."""
     skipped: Counter[tuple[str, str]] = Counter()
     refused = 0
     for each in parsed:
-        for reading in _read_one(each, file, limits, skipped):
+        for reading in _read_one(each, file, limits, skipped, also):
             if isinstance(reading, Rejected):
                 refused += 1
                 if refused > limits.file_problems:
@@ -137,7 +145,7 @@ def _readings(parsed: Iterator[Parsed | Broken], file: str, limits: Limits) -> I
 
 
 def _read_one(
-    each: Parsed | Broken, file: str, limits: Limits, skipped: Counter[tuple[str, str]]
+    each: Parsed | Broken, file: str, limits: Limits, skipped: Counter[tuple[str, str]], also: frozenset[str]
 ) -> Iterator[Manifest | Rejected]:
     source = Source(file, each.line, each.document)
     if isinstance(each, Broken):
@@ -150,6 +158,9 @@ def _read_one(
     api_version, name = text(obj.get("apiVersion")), text(obj.get("kind"))
     kind = kind_of(api_version, name)
     if _is_empty_list(obj):
+        return
+    if kind is None and name in also and object_key(obj).name:
+        yield Manifest(source, object_key(obj), obj)
         return
     if kind is None and name and api_version:
         skipped[api_version[:_LONGEST], name[:_LONGEST]] += 1

@@ -309,3 +309,26 @@ async def test_health_reflection_and_refusals(store: JetStreamStore, streams_url
         assert refused.value.details() == "cluster: 'elsewhere' is not kept here; known: local"
         assert orjson.loads((tmp_path / "run" / "inventory.json").read_bytes())["grpc"] == service.address
     assert not (tmp_path / "run" / "inventory.json").exists()
+
+
+async def test_every_object_that_the_cluster_shows_can_be_had_as_json(
+    store: JetStreamStore, streams_url: str, tmp_path: Path
+) -> None:
+    watcher = Watcher(store)
+    gone, kept = a_node("node-1"), a_node("node-2")
+    many = some_devices(4000)
+    await watcher.see(gone, kept, a_node("node-2", ready=False), a_slice("node-2", devices=many))
+    await watcher.lose(gone)
+    await watcher.complete()
+    last = await watcher.reject("dump/a.yaml:1", "Pod/team/x", "spec", "is absent")
+    async with running_inventory(streams_url, tmp_path) as service:
+        request = api.ExportObjectsRequest(cluster=CLUSTER, min_sequence=last)
+        parts = [part async for part in service.stub.ExportObjects(request)]
+    objects = [orjson.loads(each) for part in parts for each in part.objects]
+    assert [(each["kind"], each["metadata"]["name"]) for each in objects] == [
+        ("Node", "node-2"),
+        ("ResourceSlice", f"node-2-{GPU}-0"),
+    ]
+    assert objects[0]["status"]["conditions"][0]["status"] == "False"
+    assert [part.sequence for part in parts] == [0] * (len(parts) - 1) + [last]
+    assert [each.object for each in parts[-1].problems] == ["Pod/team/x"]

@@ -12,6 +12,7 @@ from muster_eventstore import Codec, Decoded, EventStore, InvalidSubject, event_
 from muster_inventory.domain.node import Node, NodeCommand
 from muster_inventory.domain.node_group import NodeGroup, NodeGroupCommand
 from muster_inventory.domain.pool import Pool, PoolCommand
+from muster_inventory.entrypoints.objects import read_objects
 from muster_inventory.entrypoints.observed import Settling
 from muster_inventory.handlers.export import export_state
 from muster_inventory.handlers.queries import Queries
@@ -112,6 +113,16 @@ class InventoryServicer(rpc.InventoryServiceServicer):
         cluster = await self._ready(request.cluster, request.min_sequence)
         json = export_state(cluster, self._nodes.states(), self._groups.states(), self._pools.states())
         return api.ExportStateResponse(json=json, sequence=self._settling.position)
+
+    async def ExportObjects(  # noqa: N802 -- the generated name
+        self, request: api.ExportObjectsRequest, context: Context
+    ) -> AsyncIterator[api.ExportObjectsResponse]:
+        cluster = await self._ready(request.cluster, request.min_sequence)
+        shown = await read_objects(self._store, self._codec, cluster)
+        for part in shown.parts():
+            yield api.ExportObjectsResponse(objects=part)
+        problems = map(to_api.to_problem, self._queries.list_problems(cluster))
+        yield api.ExportObjectsResponse(problems=problems, sequence=shown.sequence)
 
     async def _ready(self, cluster: str, min_sequence: int) -> ClusterId:
         await wait_min_sequence(self._settling, min_sequence, self._query_wait)

@@ -616,3 +616,55 @@ class ExportStateResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ExportStateResponse: _TypeAlias = ExportStateResponse  # noqa: Y015
+
+@_typing.final
+class ExportObjectsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTER_FIELD_NUMBER: _builtins.int
+    MIN_SEQUENCE_FIELD_NUMBER: _builtins.int
+    cluster: _builtins.str
+    min_sequence: _builtins.int
+    def __init__(
+        self,
+        *,
+        cluster: _builtins.str = ...,
+        min_sequence: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["cluster", b"cluster", "min_sequence", b"min_sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportObjectsRequest: _TypeAlias = ExportObjectsRequest  # noqa: Y015
+
+@_typing.final
+class ExportObjectsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OBJECTS_FIELD_NUMBER: _builtins.int
+    PROBLEMS_FIELD_NUMBER: _builtins.int
+    SEQUENCE_FIELD_NUMBER: _builtins.int
+    sequence: _builtins.int
+    """0 in all parts but the last."""
+    @_builtins.property
+    def objects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bytes]:
+        """Kubernetes JSON without managedFields."""
+
+    @_builtins.property
+    def problems(self) -> _containers.RepeatedCompositeFieldContainer[Global___ProblemView]: ...
+    def __init__(
+        self,
+        *,
+        objects: _abc.Iterable[_builtins.bytes] | None = ...,
+        problems: _abc.Iterable[Global___ProblemView] | None = ...,
+        sequence: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["objects", b"objects", "problems", b"problems", "sequence", b"sequence"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ExportObjectsResponse: _TypeAlias = ExportObjectsResponse  # noqa: Y015

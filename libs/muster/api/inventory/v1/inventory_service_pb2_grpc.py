@@ -70,6 +70,11 @@ class InventoryServiceStub:
                 request_serializer=muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportStateRequest.SerializeToString,
                 response_deserializer=muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportStateResponse.FromString,
                 _registered_method=True)
+        self.ExportObjects = channel.unary_stream(
+                '/muster.api.inventory.v1.InventoryService/ExportObjects',
+                request_serializer=muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportObjectsRequest.SerializeToString,
+                response_deserializer=muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportObjectsResponse.FromString,
+                _registered_method=True)
 
 
 class InventoryServiceServicer:
@@ -121,6 +126,14 @@ class InventoryServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExportObjects(self, request, context):
+        """Every object that the cluster shows and every input that could not be read, by kind, namespace and name: what a dump
+        of the cluster would hold. In parts; the last one has the sequence that all of them reflect.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_InventoryServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -158,6 +171,11 @@ def add_InventoryServiceServicer_to_server(servicer, server):
                     servicer.ExportState,
                     request_deserializer=muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportStateRequest.FromString,
                     response_serializer=muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportStateResponse.SerializeToString,
+            ),
+            'ExportObjects': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportObjects,
+                    request_deserializer=muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportObjectsRequest.FromString,
+                    response_serializer=muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportObjectsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -350,6 +368,33 @@ class InventoryService:
             '/muster.api.inventory.v1.InventoryService/ExportState',
             muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportStateRequest.SerializeToString,
             muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportObjects(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/muster.api.inventory.v1.InventoryService/ExportObjects',
+            muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportObjectsRequest.SerializeToString,
+            muster_dot_api_dot_inventory_dot_v1_dot_inventory__service__pb2.ExportObjectsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -43,6 +43,10 @@ class InventoryServiceStub:
     """Streams every change from now on."""
     ExportState: _grpc.UnaryUnaryMultiCallable[_inventory_service_pb2.ExportStateRequest, _inventory_service_pb2.ExportStateResponse]
     """The whole state as canonical JSON: equal states give equal bytes."""
+    ExportObjects: _grpc.UnaryStreamMultiCallable[_inventory_service_pb2.ExportObjectsRequest, _inventory_service_pb2.ExportObjectsResponse]
+    """Every object that the cluster shows and every input that could not be read, by kind, namespace and name: what a dump
+    of the cluster would hold. In parts; the last one has the sequence that all of them reflect.
+    """
 
 @_typing.type_check_only
 class InventoryServiceAsyncStub(InventoryServiceStub):
@@ -59,6 +63,10 @@ class InventoryServiceAsyncStub(InventoryServiceStub):
     """Streams every change from now on."""
     ExportState: _aio.UnaryUnaryMultiCallable[_inventory_service_pb2.ExportStateRequest, _inventory_service_pb2.ExportStateResponse]  # type: ignore[assignment]
     """The whole state as canonical JSON: equal states give equal bytes."""
+    ExportObjects: _aio.UnaryStreamMultiCallable[_inventory_service_pb2.ExportObjectsRequest, _inventory_service_pb2.ExportObjectsResponse]  # type: ignore[assignment]
+    """Every object that the cluster shows and every input that could not be read, by kind, namespace and name: what a dump
+    of the cluster would hold. In parts; the last one has the sequence that all of them reflect.
+    """
 
 class InventoryServiceServicer(metaclass=_abc_1.ABCMeta):
     """What exists, and what could. Every answer tells the sequence of the observed stream that it reflects."""
@@ -114,5 +122,15 @@ class InventoryServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_inventory_service_pb2.ExportStateResponse, _abc.Awaitable[_inventory_service_pb2.ExportStateResponse]]:
         """The whole state as canonical JSON: equal states give equal bytes."""
+
+    @_abc_1.abstractmethod
+    def ExportObjects(
+        self,
+        request: _inventory_service_pb2.ExportObjectsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_inventory_service_pb2.ExportObjectsResponse], _abc.AsyncIterator[_inventory_service_pb2.ExportObjectsResponse]]:
+        """Every object that the cluster shows and every input that could not be read, by kind, namespace and name: what a dump
+        of the cluster would hold. In parts; the last one has the sequence that all of them reflect.
+        """
 
 def add_InventoryServiceServicer_to_server(servicer: InventoryServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
