@@ -20,8 +20,8 @@ from muster_gang_coordinator.domain.states import Compensating, Ended, Held, Kno
 from muster_gang_coordinator.handlers.desk import gang_of
 from muster_gang_coordinator.handlers.projections import GangsView, Step
 from muster_gang_coordinator.handlers.trust import TrustView
+from muster_gang_coordinator.wire.declared_groups import from_group
 from muster_gang_coordinator.wire.events import from_wire
-from muster_gang_coordinator.wire.groups import from_group
 from muster_gang_coordinator.wire.states import to_state
 from muster_types import ClusterId, GangId, NodeGroupName, NodeName
 
