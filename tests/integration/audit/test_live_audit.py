@@ -104,3 +104,16 @@ async def test_two_clusters_at_once_or_none_are_refused(tmp_path: Path) -> None:
     assert (both.status, none.status) == (2, 2)
     assert "two clusters" in both.err
     assert "name dump files" in none.err
+
+
+async def test_fragmentation_of_a_live_cluster_is_that_of_its_dump(api: KubeApi, tmp_path: Path) -> None:
+    path = tmp_path / "dump.yaml"
+    path.write_text(yaml.safe_dump_all(CLUSTER))
+    config = api.kubeconfig(tmp_path / "config")
+    live, dumped = [
+        await asyncio.to_thread(run_muster, "fragmentation", *each, "-o", "json")
+        for each in (["--kubeconfig", config], [path])
+    ]
+    assert (live.status, dumped.status) == (0, 0), live.err + dumped.err
+    assert orjson.loads(live.out) == orjson.loads(dumped.out)
+    assert {call.verb for call in api.users.calls} == {"list"}

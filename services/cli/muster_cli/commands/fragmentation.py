@@ -7,17 +7,21 @@ from typing import Annotated
 import typer
 
 from muster_cli.console import Output, print_document, print_table, stderr, stdout
-from muster_cli.exits import ExitStatus
+from muster_cli.exits import ExitStatus, UserError
+from muster_cli.live.addresses import Addresses, default_state
 from muster_cli.live.devices import folded
+from muster_cli.offline.cluster_objects import read_objects
 from muster_cli.offline.dumps import read_dump
 from muster_cli.offline.fragmentation import amount, choose_shapes, find_shape, report_document, room_document
-from muster_cli.options import OutputOption
-from muster_fragmentation import NoRoom, Report, Room, Shape, make_room, survey
+from muster_cli.options import DEFAULT_CLUSTER, ClusterOption, OutputOption, StateOption
+from muster_fragmentation import NoRoom, Report, Room, Shape, Stranded, make_room, survey
 from muster_plan import Snapshot
 
 
 def fragmentation(
-    paths: Annotated[list[str], typer.Argument(metavar="DUMP...", help="files, directories, or - for standard input")],
+    paths: Annotated[
+        list[str] | None, typer.Argument(metavar="DUMP...", help="files, directories, or - for standard input")
+    ] = None,
     shape: Annotated[
         list[Path] | None,
         typer.Option("--shape", help="claims or templates to judge by, in place of those of the dump; repeatable"),
@@ -27,6 +31,15 @@ def fragmentation(
     moves: Annotated[
         str, typer.Option("--moves", help="claim or template (namespace/name) to make room for, --gang times")
     ] = "",
+    kubeconfig: Annotated[
+        Path | None, typer.Option("--kubeconfig", help="list a live cluster, read-only, beside any files")
+    ] = None,
+    context: Annotated[str, typer.Option("--context", help="the context of a live cluster in the kubeconfig")] = "",
+    server: Annotated[
+        bool, typer.Option("--server", help="ask the inventory of a running Muster, beside any files")
+    ] = False,
+    state: StateOption = None,
+    cluster: ClusterOption = DEFAULT_CLUSTER,
     most: Annotated[int, typer.Option("--most-shapes", min=1, help="shapes to judge by, the most frequent first")] = 8,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -35,7 +48,10 @@ def fragmentation(
     Shapes are the claims and templates of the dump: a device is stranded when none of them can take it where it is.
     Only devices are looked at, not CPU, memory or taints of nodes.
 
-    Exit status 0: reported, or room can be made; 1: --moves found none; 2: part of the input was refused.
+    A cluster comes from dump files, its API server (--kubeconfig or --context), or a running Muster (--server).
+
+    Exit status 0: reported, or room can be made; 1: --moves found none; 2: part of the input was refused or could not
+    be read; 3: the live cluster or the services do not answer.
 
     Examples:
 
@@ -44,12 +60,25 @@ def fragmentation(
       muster fragmentation cluster.yaml --domain topology.kubernetes.io/rack --gang 4
 
       muster fragmentation cluster.yaml --moves ml/eight-gpus -o json
+
+      muster fragmentation groups.yaml --kubeconfig ~/.kube/config --context prod
     """
-    dump = read_dump(paths)
-    snapshot = Snapshot.build(dump.objects)
+    if server and (kubeconfig is not None or context):
+        raise UserError("--server and --kubeconfig are two clusters; give one of them")
+    if not paths and not server and kubeconfig is None and not context:
+        raise UserError(
+            "nothing to survey: name dump files, or --kubeconfig for a live cluster, or --server for Muster"
+        )
+    objects, refused = read_objects(
+        paths or [],
+        Addresses(state or default_state()) if server else None,
+        cluster,
+        (kubeconfig, context) if kubeconfig is not None or context else None,
+    )
+    snapshot = Snapshot.build(objects)
     given = read_dump([str(path) for path in shape]).objects if shape else []
     shapes = choose_shapes(snapshot, given, most)
-    status = ExitStatus.BAD_INPUT if dump.rejected else ExitStatus.YES
+    status = ExitStatus.BAD_INPUT if refused else ExitStatus.YES
     if moves:
         wanted = find_shape(snapshot, shapes, moves)
         with stderr.status(f"looking for room for {gang} × {wanted.name}"):
@@ -103,9 +132,12 @@ def _print_report(report: Report, shapes: Sequence[Shape], gang: int, *, with_do
         print_table((*head, "SHAPE", "FIT, OF IDEAL", *gangs), rows, empty="")
     elif not shapes:
         stdout.print("\nno claim or template to judge by: name some by --shape to see what fits and what is stranded")
-    if report.stranded:
+    wanted = [each for each in report.stranded if each.shape]
+    if wanted:
         stdout.print()
-        print_table(("STRANDED ON", "DEVICES", "NEAREST SHAPE", "WHY NOT"), _stranded(report), empty="")
+        print_table(("STRANDED ON", "DEVICES", "NEAREST SHAPE", "WHY NOT"), _rows(wanted), empty="")
+    if len(report.stranded) > len(wanted) and shapes:
+        stdout.print(f"\n{len(report.stranded) - len(wanted)} free devices are of kinds that no shape asks for")
     if report.counters:
         stdout.print()
         print_table(
@@ -120,12 +152,12 @@ def _print_report(report: Report, shapes: Sequence[Shape], gang: int, *, with_do
         stdout.print(f"stranded devices of {group} cost {cost:.2f} of its price", markup=False)
 
 
-def _stranded(report: Report) -> list[tuple[str, str, str, str]]:
+def _rows(stranded: Sequence[Stranded]) -> list[tuple[str, str, str, str]]:
     """Devices of one node that are stranded for one reason, in one row."""
     rows: dict[tuple[str, str, str], list[str]] = {}
-    for each in report.stranded:
+    for each in stranded:
         rows.setdefault((each.node, each.shape, each.why), []).append(each.device.device)
-    return [(node, " ".join(folded(names)), shape or "-", why) for (node, shape, why), names in rows.items()]
+    return [(node, " ".join(folded(names)), shape, why) for (node, shape, why), names in rows.items()]
 
 
 def _print_room(answer: tuple[Room, ...] | NoRoom, shape: Shape) -> None:
