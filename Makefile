@@ -5,7 +5,7 @@ BIN := .venv/bin
 CORPUS ?= $(or $(MUSTER_CORPUS),../shared/corpus)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo up test check manifests-check fmt proto conformance field fuzz bench lock clean
+.PHONY: help setup dev demo up test check manifests-check fmt proto conformance field fuzz simulate mutants bench lock clean
 
 help: ## what can be made here
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):[^#]*## /\1\t/' | expand -t 18
@@ -69,6 +69,12 @@ field: dev ## what `muster audit` says of every recorded case from the field, be
 
 fuzz: dev ## the fast allocator against the reference on 20,000 generated problems (N=… for more)
 	@cd tests && ../$(BIN)/python -m property.dra.fuzz $(or $(N),20000)
+
+simulate: dev ## all services on a simulated world with faults: SEEDS=300 seeds on JOBS=1 cores, or SEED=n alone
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),300) --start $(or $(START),0) --jobs $(or $(JOBS),1))
+
+mutants: dev ## hand-made bugs, and the first of SEEDS=300 seeds that finds each (NAMES=… for some, JOBS=1 cores)
+	@$(BIN)/python -m tests.simulation.mutants $(NAMES) --seeds $(or $(SEEDS),300) --jobs $(or $(JOBS),1)
 
 bench: dev ## the figures of architecture §9 with machine and input size
 	@cd tests && ../$(BIN)/python -m bench.engine.measure

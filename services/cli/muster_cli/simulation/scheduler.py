@@ -94,7 +94,7 @@ class SimulatedScheduler:
 
     def _create(self, offer: Offer, objects: Mapping[ObjectKey, Json]) -> bool:
         """Pods with their claims, unless somebody else made pods for the request; whether any was written."""
-        consumers = [objects[key] for key in sorted(objects) if _consumes(key, objects[key], offer)]
+        consumers = [objects[key] for key in sorted(objects) if consumes(key, objects[key], offer)]
         if any(not is_ours(pod) for pod in consumers):
             return False
         pods = pods_of(offer, objects)
@@ -133,7 +133,7 @@ class SimulatedScheduler:
         wrote = False
         for key in sorted(self._view.manifests):
             pod = self._view.manifests[key].obj
-            if _consumes(key, pod, offer) and not _is_settled(pod):
+            if consumes(key, pod, offer) and not is_settled(pod):
                 wrote |= self._bind(offer, key, pod)
         return wrote
 
@@ -204,12 +204,12 @@ class SimulatedScheduler:
         return True
 
 
-def _consumes(key: ObjectKey, obj: Json, offer: Offer) -> bool:
+def consumes(key: ObjectKey, obj: Json, offer: Offer) -> bool:
     same = key.kind == "Pod" and key.namespace == offer.key.namespace
     return same and consumed_request(obj) == offer.key.name
 
 
-def _is_settled(pod: Json) -> bool:
+def is_settled(pod: Json) -> bool:
     """Bound, finished, held back by a gate, or on its way out."""
     if at(pod, "spec", "nodeName") or sequence(at(pod, "spec", "schedulingGates")):
         return True

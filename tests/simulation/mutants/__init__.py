@@ -1,0 +1,1 @@
+"""Hand-made bugs, as patches: the simulation must find each of them."""
