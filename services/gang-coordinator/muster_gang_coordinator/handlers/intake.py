@@ -20,7 +20,7 @@ from muster_gang_coordinator.domain.observed import PodSeen, RequestSeen
 from muster_gang_coordinator.domain.plans import existing_nodes
 from muster_gang_coordinator.domain.requests import GangSpec, gang_id_of, plan_intake
 from muster_gang_coordinator.domain.requests import Intake as Choice
-from muster_gang_coordinator.domain.states import Ready, Received
+from muster_gang_coordinator.domain.states import Compensating, Ended, Held, Ready, Received
 from muster_gang_coordinator.handlers.cluster_view import ClusterView
 from muster_gang_coordinator.handlers.desk import Desk
 from muster_gang_coordinator.handlers.projections import GangEntry, GangsView
@@ -157,13 +157,30 @@ class Intake:
             why = f"ProvisioningRequest {key.namespace}/{key.name} was deleted"
             command = CancelGang(why, self._now(), spec.uid, successor=True)
             await self._desk.tell(cluster, entry.gang_id, command, cause.step("cancel"))
+            await self._take_overtaken(cluster, entry, cause)
         if seen is None or seen.leaving or not self._is_ours(seen.class_name):
             return
         known = self._gangs.by_uid(cluster, seen.uid)
-        if known is not None:
+        if known is not None and not self._is_left_over(cluster, known, seen):
             await self._read_again(cluster, known, cause)
         elif not any(seen.status.true(t) for t in ("Failed", "BookingExpired", "CapacityRevoked")):
             await self._take_seen(cluster, seen, cause)
+
+    async def _take_overtaken(self, cluster: ClusterId, entry: GangEntry, cause: Cause) -> None:
+        """A request whose gang went over to another attempt of its workload is served again when that one goes."""
+        await self._level()
+        for key, seen in sorted(self._clusters.cluster(cluster).requests.items()):
+            known = self._gangs.by_uid(cluster, seen.uid)
+            if known is not None and known.gang_id == entry.gang_id and self._is_left_over(cluster, known, seen):
+                await self._settle_request(cluster, key, cause.step("overtaken", seen.uid))
+
+    def _is_left_over(self, cluster: ClusterId, known: GangEntry, seen: RequestSeen) -> bool:
+        """Whether the gang that a request had serves another request, is at an end with it, and that one is gone."""
+        spec = known.gang.saga.spec
+        if spec.uid == seen.uid or not isinstance(known.gang, Compensating | Ended | Held):
+            return False
+        shown = self._clusters.cluster(cluster).requests.get(spec.key)
+        return shown is None or shown.uid != spec.uid or shown.leaving
 
     async def _take_seen(self, cluster: ClusterId, seen: RequestSeen, cause: Cause) -> None:
         try:
