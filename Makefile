@@ -71,7 +71,7 @@ fuzz: dev ## the fast allocator against the reference on 20,000 generated proble
 	@cd tests && ../$(BIN)/python -m property.dra.fuzz $(or $(N),20000)
 
 simulate: dev ## all services on a simulated world with faults: SEEDS=300 seeds on JOBS=1 cores, or SEED=n alone
-	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),300) --start $(or $(START),0) --jobs $(or $(JOBS),1))
+	@$(BIN)/python -m tests.simulation $(if $(SEED),--seed $(SEED),--seeds $(or $(SEEDS),300) --start $(or $(START),0) --jobs $(or $(JOBS),1) --minutes $(or $(MINUTES),0))
 
 mutants: dev ## hand-made bugs, and the first of SEEDS=300 seeds that finds each (NAMES=… for some, JOBS=1 cores)
 	@$(BIN)/python -m tests.simulation.mutants $(NAMES) --seeds $(or $(SEEDS),300) --jobs $(or $(JOBS),1)

@@ -13,6 +13,8 @@ from simulation.run import Result, run_seed
 from simulation.scenario import make_scenario
 from simulation.shrink import shrink
 
+_PROGRESS = 30.0  # seconds between two lines that say how far it is
+
 
 def main() -> None:
     """Explore seeds, or show one; exit status 1 when an invariant did not hold."""
@@ -23,6 +25,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="run this one alone")
     parser.add_argument("--verbose", action="store_true", help="with its whole history")
     parser.add_argument("--keep", type=Path, help="with --seed: write the shrunk failure to this file")
+    parser.add_argument("--minutes", type=float, default=0.0, help="end with the figures so far after this time")
     parser.add_argument("--keep-going", action="store_true", help="do not stop to shrink the first failures")
     parser.add_argument("--until-failure", action="store_true", help="stop at the first failing seed, as it is")
     given = parser.parse_args()
@@ -48,8 +51,14 @@ def _one(console: Console, seed: int, keep: Path | None, *, verbose: bool) -> in
 
 def _many(console: Console, given: argparse.Namespace) -> int:
     figures = Figures()
-    shown = 0
+    shown, told_at = 0, 0.0
     for result in timed(range(given.start, given.start + given.seeds), given.jobs, figures):
+        if figures.seconds - told_at >= _PROGRESS and not given.until_failure:
+            told_at = figures.seconds
+            console.print(f"… {figures.runs} of {given.seeds} seeds, {len(figures.failing)} failing", markup=False)
+        if given.minutes and figures.seconds >= 60 * given.minutes:
+            console.print(f"time is up after {figures.runs} of {given.seeds} seeds", markup=False)
+            break
         if not result.violations:
             continue
         told = "; ".join(map(str, result.violations[:2]))

@@ -41,6 +41,7 @@ from simulation.record import EPOCH
 from simulation.store import SimStore, WatchedServer
 
 CLUSTER = ClusterId("local")
+_PATIENCE = 10.0
 NAMES = ("cluster-watcher", "inventory", "claim-matcher", "gang-coordinator", "provisioner")
 Told = Callable[[str], None]
 
@@ -296,7 +297,7 @@ class Process:
 
     async def _live(self, lane: Lane) -> None:
         runtime = Runtime(self.name, grace=2.0)
-        store = SimStore(self.world.server, self.name, self.world.faults, self.strike)
+        store = SimStore(self.world.server, self.name, self.world.faults, self.strike, patience=_PATIENCE)
         try:
             await self._assemble(runtime, store)
         except TransientError as error:

@@ -146,7 +146,7 @@ def make_scenario(seed: int) -> Scenario:
     model = "h100"
     nodes = tuple(_node(rng, index, model, benign) for index in range(rng.choice((0, 0, 0, 1, 1, 2))))
     groups = tuple(_group(rng, name, benign) for name in ("a", "b", "c")[: rng.choice((1, 2, 2, 3))])
-    gangs = tuple(_gang(rng, index, benign) for index in range(rng.choice((1, 2, 2, 3, 4, 5))))
+    gangs = tuple(_gang(rng, index, benign) for index in range(rng.choice((1, 1, 2, 2, 3, 4))))
     ends = rng.choice((60.0, 90.0, 120.0))
     incidents = () if benign else tuple(_incident(rng, ends) for _ in range(rng.choice((1, 2, 3, 5, 8, 12))))
     return Scenario(seed, benign, nodes, groups, gangs, incidents, _rates(rng), ends)

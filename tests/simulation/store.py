@@ -71,13 +71,17 @@ _SPECS = load_specs()
 
 
 class SimStore:
-    """`EventStore` for one life of one process. `strike` waits, and may end the process, at a named point."""
+    """`EventStore` for one life of one process. `strike` waits, and may end the process, at a named point. With
+    `patience` a fetch that finds nothing waits so many times longer than asked: less to do in idle virtual time."""
 
-    def __init__(self, server: MemoryServer, process: str, faults: Faults, strike: Strike) -> None:
+    def __init__(
+        self, server: MemoryServer, process: str, faults: Faults, strike: Strike, *, patience: float = 1.0
+    ) -> None:
         self._inner = MemoryStore(server, self._hook)
         self._process = process
         self._faults = faults
         self._strike = strike
+        self._patience = patience
 
     async def append(
         self, subject: str, expected: int, payload: bytes, meta: EventMeta, headers: Mapping[str, str] = NO_HEADERS
@@ -126,7 +130,7 @@ class SimStore:
 
     async def open_inbox(self, spec: ConsumerSpec) -> "SimInbox":
         await self._strike("open_inbox")
-        return SimInbox(await self._inner.open_inbox(spec), spec.durable, self._faults)
+        return SimInbox(await self._inner.open_inbox(spec), spec.durable, self._faults, self._patience)
 
     async def _hook(self, step: Step, subject: str) -> None:
         place = await self._visit(step, subject)
@@ -148,12 +152,13 @@ class SimInbox:
     inner: MemoryInbox
     durable: str
     faults: Faults
+    patience: float = 1.0
     held: list[tuple[float, int, MemoryDelivery]] = field(default_factory=list[tuple[float, int, MemoryDelivery]])
     numbers: "count[int]" = field(default_factory=count)
 
     async def fetch(self, wait: float) -> Sequence[MemoryDelivery]:
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + wait
+        deadline = loop.time() + wait * self.patience
         while True:
             due = self._due(loop.time())
             if due:

@@ -13,6 +13,7 @@ from muster_types import ClusterId
 
 log = structlog.get_logger("muster.inventory")
 _PAUSE = 0.5  # seconds before what could not be recorded is tried again
+_LOOK = 60.0  # seconds of one wait for news
 
 
 class ObservedModel:
@@ -22,7 +23,6 @@ class ObservedModel:
         self._world = world
         self._clusters = frozenset(clusters)
         self.newest: dict[ClusterId, Origin] = {}
-        self.news = asyncio.Event()
 
     def apply(self, message: StoredMessage, decoded: Decoded) -> None:
         """Take one message in; one of another cluster, or on a subject that no writer of ours uses, says nothing."""
@@ -33,7 +33,6 @@ class ObservedModel:
         facts = [fact for event in decoded.batch.events if (fact := from_observed(event, subject.ids)) is not None]
         self._world.apply(cluster, facts, origin)
         self.newest[cluster] = origin
-        self.news.set()
 
 
 class Settling:
@@ -57,7 +56,6 @@ class Settling:
         """Follow the projector until cancelled. What is recorded already decides nothing again."""
         await self._projector.wait_ready()
         while True:
-            self._model.news.clear()
             covered = self._projector.position
             try:
                 await self._reconcile()
@@ -87,13 +85,8 @@ class Settling:
         return True
 
     async def _wait_news(self, covered: int) -> None:
-        # A message that could not be read moves the projector on without telling the model.
-        while not self._model.news.is_set() and self._projector.position == covered:
-            try:
-                async with asyncio.timeout(0.2):
-                    await self._model.news.wait()
-            except TimeoutError:
-                continue
+        while not await self._projector.wait_for(covered + 1, _LOOK):
+            pass
 
     async def _reconcile(self) -> None:
         """Once for each cluster, as soon as its list is whole: facts may have been missed while nobody looked."""
