@@ -51,7 +51,7 @@ def mutants() -> list[Mutant]:
 def hunt(mutant: Mutant, seeds: int, workers: int, start: int = 0) -> Hunt:
     """Explore seeds with the bug in. Raises DoesNotApply."""
     began = time.monotonic()
-    with _mutated(mutant) as tree:
+    with mutated(mutant) as tree:
         command = ["-m", "tests.simulation", "--until-failure", "--seeds", str(seeds), "--start", str(start)]
         ran = subprocess.run(
             [sys.executable, *command, "--jobs", str(workers)],
@@ -69,23 +69,42 @@ def hunt(mutant: Mutant, seeds: int, workers: int, start: int = 0) -> Hunt:
 
 
 @contextmanager
-def _mutated(mutant: Mutant) -> Generator[Path]:
+def mutated(mutant: Mutant) -> Generator[Path]:
+    """A copy of the sources with the bug in. Raises DoesNotApply."""
     with tempfile.TemporaryDirectory(prefix="muster-mutant-") as folder:
         tree = Path(folder)
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "libs", tree / "libs", ignore=ignore)
         shutil.copytree(ROOT / "services", tree / "services", ignore=ignore)
         shutil.copytree(ROOT / "tests" / "simulation", tree / "tests" / "simulation", ignore=ignore)
-        applied = subprocess.run(
-            ["patch", "-p1", "--fuzz=3", "--silent", "--no-backup-if-mismatch", "-i", PATCHES / f"{mutant.name}.patch"],
-            cwd=tree,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if applied.returncode != 0:
-            raise DoesNotApply(f"{mutant.name}.patch does not apply any more: {applied.stdout}{applied.stderr}")
+        _apply(mutant, tree)
         yield tree
+
+
+def check_applies(mutant: Mutant) -> None:
+    """Raises DoesNotApply when the code has changed under the patch."""
+    _apply(mutant, ROOT, "--dry-run")
+
+
+def _apply(mutant: Mutant, tree: Path, *options: str) -> None:
+    applied = subprocess.run(
+        [
+            "patch",
+            "-p1",
+            *options,
+            "--fuzz=0",
+            "--silent",
+            "--no-backup-if-mismatch",
+            "-i",
+            PATCHES / f"{mutant.name}.patch",
+        ],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if applied.returncode != 0:
+        raise DoesNotApply(f"{mutant.name}.patch does not apply any more: {applied.stdout}{applied.stderr}")
 
 
 def _paths(tree: Path) -> str:
@@ -99,7 +118,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=300, help="at most so many for each")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     given = parser.parse_args()
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     table = Table("mutant", "found by seed", "seconds", "what broke", box=None)
     missed = 0
     for mutant in mutants():
