@@ -52,6 +52,7 @@ class Checks:
         self.violations: list[Violation] = []
         self._lines: list[tuple[float, str]] = []
         self._allocated_at: dict[ObjectKey, float] = {}
+        self._answered: dict[str, int] = {}
         system.watchers.append(self._stored)
         system.cluster_watchers.append(self._written)
 
@@ -67,6 +68,8 @@ class Checks:
         for event in events:
             if message.stream != "observed":
                 self._lines.append((now, f"{message.stream:12} {message.subject.split('.')[-1]:22} {_brief(event)}"))
+            if isinstance(event, claims.GangBooked | claims.GangNotBooked):
+                self._answer(event)
             match event:
                 case claims.GangBooked() | claims.GangConfirmed():
                     self._promised(event)
@@ -80,6 +83,13 @@ class Checks:
                     pass
         if message.stream == "parked":
             self.report("parked", f"{message.subject}: {message.headers.get('muster-parked-reason', '')[:300]}")
+
+    def _answer(self, event: claims.GangBooked | claims.GangNotBooked) -> None:
+        """Each attempt of a gang is planned and answered once, whatever comes twice or late."""
+        last = self._answered.get(event.gang_id, 0)
+        if event.attempt <= last:
+            self.report("4 answered twice", f"gang {event.gang_id}: attempt {event.attempt} after {last}")
+        self._answered[event.gang_id] = max(last, event.attempt)
 
     def _promised(self, event: claims.GangBooked | claims.GangConfirmed) -> None:
         record = self._system.record
