@@ -217,6 +217,9 @@ class AllSettings:
                 request_lifetime=3000,
                 retry_after=45,
                 max_setbacks=4,
+                patience=45,
+                unready_grace=20,
+                successor_hold=15,
             ),
             ProvisionerSettings(
                 **shared,

@@ -79,6 +79,12 @@ class GangRecord:
                 self.state = "VERIFYING"
             case gangs.GangReadied():
                 self.state, self.placements = "READY", tuple(event.placements)
+            case gangs.OfferRevised():
+                self.placements = tuple(event.placements)
+            case gangs.HoldStarted():
+                self.state = "HELD"
+            case gangs.MemberLossRecorded():
+                self.bound.pop(event.pod, None)
             case gangs.MemberBindRecorded():
                 self.bound[event.pod] = event.node
             case gangs.NodeLossRecorded():
