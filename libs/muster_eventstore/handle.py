@@ -105,6 +105,12 @@ class CommandHandler(Generic[C, S, E]):
         self._aggregates: dict[str, _Aggregate[S]] = {}
         self._outcomes: OrderedDict[str, _Outcome[E]] = OrderedDict()
         self._position = 0
+        self._newest_token = 0
+
+    @property
+    def newest_token(self) -> int:
+        """The greatest fencing token among the events that the aggregates reflect."""
+        return self._newest_token
 
     @property
     def position(self) -> int:
@@ -192,6 +198,7 @@ class CommandHandler(Generic[C, S, E]):
             return await self._recorded_at(answer.sequence, aggregate)
         aggregate.state, aggregate.sequence, aggregate.version = state, answer.sequence, version
         aggregate.token = max(aggregate.token, token)
+        self._newest_token = max(self._newest_token, token)
         self._position = max(self._position, answer.sequence)
         self._record(message_id, _Outcome(answer.sequence, version, events))
         return Recorded(answer.sequence, version, events, state)
@@ -231,6 +238,7 @@ class CommandHandler(Generic[C, S, E]):
         aggregate.state = self._decider.fold(events, aggregate.state)
         aggregate.version = decoded.batch.version
         aggregate.token = max(aggregate.token, decoded.batch.token)
+        self._newest_token = max(self._newest_token, decoded.batch.token)
         self._record(decoded.meta.id, _Outcome(message.sequence, aggregate.version, events))
 
     def _aggregate(self, subject: str) -> _Aggregate[S]:

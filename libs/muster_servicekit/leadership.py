@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import structlog
 
-from muster_eventstore import CommandHandler, EventStore, Fenced, HeldBy, Lease, Leases, TransientError
+from muster_eventstore import CommandHandler, EventStore, Fenced, HeldBy, Lease, Leases
 from muster_servicekit.clock import Clock
 from muster_servicekit.grpc import settings_tls, start_server
 from muster_servicekit.process_owner import is_gone, own_name
@@ -22,7 +22,8 @@ log = structlog.get_logger("muster.lease")
 C = TypeVar("C")
 S = TypeVar("S")
 E = TypeVar("E")
-News = Callable[[], Awaitable[int]]
+Read = Callable[[], Awaitable[int]]
+_PAUSE = 0.05
 
 
 class Leadership:
@@ -30,28 +31,34 @@ class Leadership:
 
     def __init__(self, leases: Sequence[Lease] = ()) -> None:
         self._leases = tuple(leases)
-        self._news: list[News] = []
+        self._written: list[tuple[Read, Callable[[], int]]] = []
 
     def fence(self) -> int:
-        """The fencing token, which grows from holder to holder; 0 without leases.
-
-        Raises TransientError while a lease is not known to be ours: nothing may be appended until it is again.
-        """
-        for lease in self._leases:
-            if not lease.valid:
-                raise TransientError(f"the lease {lease.key} is not held at the moment")
+        """The fencing token, which grows from holder to holder; 0 without leases."""
         return max((lease.token for lease in self._leases), default=0)
 
-    async def begin(self, handler: CommandHandler[C, S, E], news: News, is_open: Callable[[S], bool]) -> None:
-        """Fence what a former holder may still try to append. `news` reads what others have appended meanwhile and
-        counts it."""
+    async def wait_held(self) -> None:
+        """Until every lease is known to be ours: for writers whose subjects no token guards.
+
+        While the store is away a lease cannot be renewed; then nobody can write, nor take it.
+        """
+        while not all(lease.valid for lease in self._leases):  # noqa: ASYNC110 -- time alone makes a lease invalid
+            await asyncio.sleep(_PAUSE)
+
+    async def begin(self, handler: CommandHandler[C, S, E], read: Read, is_open: Callable[[S], bool]) -> None:
+        """Fence what a former holder may still try to append. `read` folds what was appended since the last time."""
         if self._leases:
-            self._news.append(news)
+            self._written.append((read, lambda: handler.newest_token))
             await handler.take_over(is_open)
 
     async def nobody_wrote(self) -> bool:
-        """Whether no other process has appended since this one began."""
-        return not any([await news() for news in self._news])
+        """Whether no later holder has appended. What we appended ourselves, and were never answered, counts for us."""
+        own = max((lease.token for lease in self._leases), default=0)
+        for read, newest in self._written:
+            await read()
+            if newest() > own:
+                return False
+        return True
 
 
 ALONE = Leadership()

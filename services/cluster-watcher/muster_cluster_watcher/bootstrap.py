@@ -69,7 +69,7 @@ async def assemble(
     leadership: Leadership = ALONE,
 ) -> Built:
     """The service on any store, clock and clusters."""
-    stream = StoredObservations(store, clock, leadership.fence)
+    stream = StoredObservations(store, clock, leadership)
     reports = WatchReports(tuple(sources))
     server = await listen(settings.grpc_listen, [], tls=settings_tls(settings))
     address = AddressFile(settings.state_dir, SERVICE)

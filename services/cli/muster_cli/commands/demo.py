@@ -100,7 +100,7 @@ def _print_places(addresses: Addresses, state: Path) -> None:
         "  muster gang list                  then: muster gang show GANG --history\n"
         "  muster events --gang GANG         every decision with its cause\n"
         "  muster events --replay --compare  the same state from the events alone\n"
-        "  muster audit examples             why it is pending, fleet and stories together; needs no service\n"
+        "  muster audit examples/fleet       why it is pending; needs no service\n"
         "  (muster is .venv/bin/muster)\n",
         markup=False,
         soft_wrap=True,

@@ -17,13 +17,16 @@ from muster_claim_matcher.settings import Settings as ClaimMatcherSettings
 from muster_cli.simulation.scheduler import SimulatedScheduler
 from muster_cluster_watcher import bootstrap as cluster_watcher
 from muster_cluster_watcher.settings import Settings as ClusterWatcherSettings
+from muster_cluster_watcher.settings import SourceKind as WatcherSource
 from muster_eventstore import NatsAddress, apply_streams, connect
 from muster_gang_coordinator import bootstrap as gang_coordinator
 from muster_gang_coordinator.settings import Settings as GangCoordinatorSettings
+from muster_gang_coordinator.settings import SourceKind as CoordinatorSource
 from muster_inventory import bootstrap as inventory
 from muster_inventory.settings import Settings as InventorySettings
 from muster_provisioner import bootstrap as provisioner
 from muster_provisioner.settings import Settings as ProvisionerSettings
+from muster_provisioner.settings import SourceKind as ProvisionerSource
 from muster_servicekit.embedded_nats import EmbeddedNats
 from muster_servicekit.runtime import Runtime
 
@@ -47,8 +50,17 @@ class _Shared(TypedDict):
     state_dir: Path
     clusters: tuple[str, ...]
     grpc_listen: str
+    lease_seconds: int
 
 
+class _NoCluster(TypedDict):
+    """Together with the source DIRECTORY: keeps a service from a live cluster, whatever stands in the environment."""
+
+    kubeconfig: None
+    kube_contexts: dict[str, str]
+
+
+NO_CLUSTER = _NoCluster(kubeconfig=None, kube_contexts={})
 Started = Callable[[str], Awaitable[None]]
 
 
@@ -81,7 +93,13 @@ class _Announced:
 
 
 async def _run_services(options: Options, nats_url: str, on_started: Started) -> int:
-    shared = _Shared(nats_url=nats_url, state_dir=options.state, clusters=(options.cluster,), grpc_listen="127.0.0.1:0")
+    shared = _Shared(
+        nats_url=nats_url,
+        state_dir=options.state,
+        clusters=(options.cluster,),
+        grpc_listen="127.0.0.1:0",
+        lease_seconds=0,  # one process, one server of its own: nobody else can write
+    )
     runtimes: list[Runtime] = []
 
     def runtime(name: str) -> Runtime:
@@ -93,11 +111,29 @@ async def _run_services(options: Options, nats_url: str, on_started: Started) ->
     matcher = await claim_matcher.build(runtime("claim-matcher"), ClaimMatcherSettings(**shared))
     await gang_coordinator.build_on(
         runtime("gang-coordinator"),
-        GangCoordinatorSettings(**shared, cluster_dirs=dirs, claim_matcher_address=matcher.grpc_address),
+        GangCoordinatorSettings(
+            **shared,
+            **NO_CLUSTER,
+            cluster_source=CoordinatorSource.DIRECTORY,
+            cluster_dirs=dirs,
+            claim_matcher_address=matcher.grpc_address,
+        ),
     )
-    await provisioner.build(runtime("provisioner"), ProvisionerSettings(**shared, seed=options.seed))
+    await provisioner.build(
+        runtime("provisioner"),
+        ProvisionerSettings(
+            **shared,
+            **NO_CLUSTER,
+            cluster_source=ProvisionerSource.DIRECTORY,
+            externalgrpc_config={},
+            seed=options.seed,
+        ),
+    )
     watcher = await cluster_watcher.build(
-        runtime("cluster-watcher"), ClusterWatcherSettings(**shared, cluster_dirs=dirs, poll_seconds=1.0)
+        runtime("cluster-watcher"),
+        ClusterWatcherSettings(
+            **shared, **NO_CLUSTER, cluster_source=WatcherSource.DIRECTORY, cluster_dirs=dirs, poll_seconds=1.0
+        ),
     )
     scheduler = runtime("simulated-scheduler")
     scheduler.supervise("bind", SimulatedScheduler(options.load, options.state).run)

@@ -1,7 +1,7 @@
 """The stream `observed` over an event store."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import structlog
@@ -24,6 +24,7 @@ from muster_eventstore import (
     parse_event,
 )
 from muster_servicekit.clock import Clock
+from muster_servicekit.leadership import ALONE, Leadership
 from muster_types import ClusterId
 
 SOURCE = "/muster/cluster-watcher"
@@ -35,10 +36,10 @@ class StoredObservations:
     """Publishes in bulk; each event's id follows from the one before it on its subject, so an object that goes back to
     an earlier form is told under a new id, and a repeat after a crash under the same."""
 
-    def __init__(self, store: EventStore, clock: Clock, fence: Callable[[], int] = lambda: 0) -> None:
+    def __init__(self, store: EventStore, clock: Clock, leadership: Leadership = ALONE) -> None:
         self._store = store
         self._clock = clock
-        self._fence = fence
+        self._leadership = leadership
         self._codec = Codec.of_modules(observed_pb2)
         self._last_ids: dict[str, str] = {}
 
@@ -71,7 +72,7 @@ class StoredObservations:
                 sending.cancel()
 
     async def _store_part(self, drafts: Sequence[Draft]) -> None:
-        self._fence()  # another watcher may tell of this cluster by now
+        await self._leadership.wait_held()  # another watcher may tell of this cluster by now
         await self._store.publish_all(drafts)
         for draft in drafts:
             self._last_ids[draft.subject] = draft.meta.id

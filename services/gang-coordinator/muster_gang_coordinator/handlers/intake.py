@@ -163,6 +163,9 @@ class Intake:
         known = self._gangs.by_uid(cluster, seen.uid)
         if known is not None and not self._is_left_over(cluster, known, seen):
             await self._read_again(cluster, known, cause)
+        elif seen.status.true("Provisioned"):
+            # Its capacity stands already; a store that was lost, or restored from before, must not buy it again.
+            log.warning("a provisioned request without a gang in these streams is left alone", request=str(seen.key))
         elif not any(seen.status.true(t) for t in ("Failed", "BookingExpired", "CapacityRevoked")):
             await self._take_seen(cluster, seen, cause)
 
