@@ -47,8 +47,8 @@ DECLARED = "NodeGroup"
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
     """`rediscover`: seconds between two looks at what is served. `save`: seconds between two saved cursors, at least.
-    `skipped`: kinds that are not read, and about which nothing is told. `doubt`: seconds for which a kind of which there
-    were objects must be missing until they are gone, for a server that starts may not yet know what it serves."""
+    `skipped`: kinds that are not read, and about which nothing is told. `doubt`: seconds for which a kind with objects
+    must be missing until they are gone, for a server that starts may not yet know what it serves."""
 
     fact_bytes: int
     pace: Pace = field(default_factory=Pace)
