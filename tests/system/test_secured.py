@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import grpc
 import nats.errors
@@ -11,7 +12,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from nats.aio.client import Client
 
-from muster_eventstore import JetStreamStore, connect, list_parked
+from muster_eventstore import JetStreamStore, backup_stream, connect, list_parked, restore_stream
 from support.deployment import EXAMPLES, plain_environment
 from support.nats_server import wait_until
 from support.processes import DEADLINE, SERVICES, run_muster
@@ -70,6 +71,17 @@ async def test_what_a_service_cannot_read_it_may_park(secured: SecuredProcesses)
             return {each.original.subject for each in await list_parked(store)} == set(GARBAGE)
 
         await wait_until(all_parked, "every message that nobody can read is parked", DEADLINE)
+
+
+async def test_the_operator_may_copy_a_stream_and_put_it_back(secured: SecuredProcesses, tmp_path: Path) -> None:
+    async with _connected(secured, OPERATOR) as client:
+        streams = client.jetstream()
+        await streams.add_stream(name="scratch", subjects=["muster.replays-of-a-test.>"])
+        await backup_stream(client, "scratch", tmp_path, lambda _: None)
+        await streams.delete_stream("scratch")
+        assert (await restore_stream(client, tmp_path / "scratch", lambda _: None)).stream == "scratch"
+        await streams.delete_stream("scratch")
+    assert '"$JS.SNAPSHOT' not in _log(secured), "a chunk that cannot be acknowledged ends the copy of a large stream"
 
 
 @asynccontextmanager
