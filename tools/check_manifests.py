@@ -1,10 +1,12 @@
 """Builds deploy/ as kustomize does and validates every object against the schemas of each supported release."""
 
 import argparse
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import kubernetes_validate
 import yaml
@@ -30,10 +32,15 @@ def main() -> None:
                 told = f"{directory.relative_to(ROOT)}: {len(objects)} objects are valid in Kubernetes {release}"
                 sys.stdout.write(told + "\n")
     for component in sorted((deploy / "components").iterdir()):
-        for path in sorted(component.glob("*.yaml")):
-            if path.name != "kustomization.yaml":
-                for obj in yaml.safe_load_all(path.read_text()):
-                    validate(obj, RELEASES[-1], path)
+        with TemporaryDirectory() as folder:
+            parts = {"resources": [_way(folder, deploy / "base")], "components": [_way(folder, component)]}
+            (Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump(parts))
+            for obj in build(Path(folder)):
+                validate(obj, RELEASES[-1], component)
+
+
+def _way(folder: str, directory: Path) -> str:
+    return os.path.relpath(directory, Path(folder).resolve())  # kustomize takes no absolute ones
 
 
 def build(directory: Path) -> Iterator[dict[str, object]]:
@@ -41,7 +48,7 @@ def build(directory: Path) -> Iterator[dict[str, object]]:
     command = [str(BIN / "kubectl"), "kustomize", str(directory)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     if built.returncode:
-        sys.exit(f"{directory.relative_to(ROOT)} cannot be built:\n{built.stderr}")
+        sys.exit(f"{directory} cannot be built:\n{built.stderr}")
     yield from yaml.safe_load_all(built.stdout)
 
 

@@ -158,8 +158,9 @@ def replayed_filter(consumer: str) -> str:
 
 
 def lease_subject(key: str) -> str:
-    """Subject of a lease in its key-value bucket."""
-    return _LEASE_PREFIX + escape(key)
+    """Subject of a lease in its key-value bucket. Each part of `service/cluster` is a token, so that a user may be
+    allowed the leases of one service alone."""
+    return _LEASE_PREFIX + ".".join(map(escape, key.split("/")))
 
 
 def stream_of(subject: str) -> str:

@@ -2,17 +2,20 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import grpc
 import nats.errors
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from nats.aio.client import Client
 
-from muster_eventstore import connect
+from muster_eventstore import JetStreamStore, backup_stream, connect, list_parked, restore_stream
 from support.deployment import EXAMPLES, plain_environment
 from support.nats_server import wait_until
-from support.processes import SERVICES, run_muster
+from support.processes import DEADLINE, SERVICES, run_muster
 from support.secured import OPERATOR, SecuredProcesses, name_of
 
 pytestmark = pytest.mark.slow
@@ -25,6 +28,12 @@ FOREIGN = {
     "gang-coordinator": "muster.claims.local.ledger",
     "provisioner": "muster.claims.local.ledger",
     OPERATOR: "muster.gangs.local.gang.x",
+}
+LEASES = {user: f"$KV.leases.{'inventory' if user == 'provisioner' else 'provisioner'}.local" for user in FOREIGN}
+GARBAGE = {  # whom a service may send commands to, and what reads them
+    "muster.commands.gangs.local.CancelGang.nobody": OPERATOR,
+    "muster.commands.claims.local.BookGang.nobody": "gang-coordinator",
+    "muster.commands.provisioning.local.PlaceOrder.nobody": "gang-coordinator",
 }
 
 
@@ -42,14 +51,44 @@ def test_a_gang_is_served_over_mutual_tls_with_each_service_as_its_own_user(secu
     assert secured.tracebacks() == []
 
 
-@pytest.mark.parametrize("user", sorted(FOREIGN))
-async def test_nobody_writes_what_another_service_owns(secured: SecuredProcesses, user: str) -> None:
-    refusal = f'{name_of(user)}" - Publish Violation - Subject "{FOREIGN[user]}"'
-    client = await connect(secured.certificates.address(secured.nats.url, user), "intruder")
-    try:
+@pytest.mark.parametrize(("user", "subject"), [*sorted(FOREIGN.items()), *sorted(LEASES.items())])
+async def test_nobody_writes_what_another_service_owns(secured: SecuredProcesses, user: str, subject: str) -> None:
+    refusal = f'{name_of(user)}" - Publish Violation - Subject "{subject}"'
+    async with _connected(secured, user) as client:
         with pytest.raises((nats.errors.TimeoutError, nats.errors.NoRespondersError)):
-            await client.request(FOREIGN[user], b"forged", timeout=0.5)
+            await client.request(subject, b"forged", timeout=0.5)
         await wait_until(lambda: refusal in _log(secured), "the server has refused it")
+
+
+async def test_what_a_service_cannot_read_it_may_park(secured: SecuredProcesses) -> None:
+    for subject, user in GARBAGE.items():
+        async with _connected(secured, user) as client:
+            await client.request(subject, b"garbage", timeout=DEADLINE)
+    async with _connected(secured, OPERATOR) as client:
+        store = JetStreamStore(client)
+
+        async def all_parked() -> bool:
+            return {each.original.subject for each in await list_parked(store)} == set(GARBAGE)
+
+        await wait_until(all_parked, "every message that nobody can read is parked", DEADLINE)
+
+
+async def test_the_operator_may_copy_a_stream_and_put_it_back(secured: SecuredProcesses, tmp_path: Path) -> None:
+    async with _connected(secured, OPERATOR) as client:
+        streams = client.jetstream()
+        await streams.add_stream(name="scratch", subjects=["muster.replays-of-a-test.>"])
+        await backup_stream(client, "scratch", tmp_path, lambda _: None)
+        await streams.delete_stream("scratch")
+        assert (await restore_stream(client, tmp_path / "scratch", lambda _: None)).stream == "scratch"
+        await streams.delete_stream("scratch")
+    assert '"$JS.SNAPSHOT' not in _log(secured), "a chunk that cannot be acknowledged ends the copy of a large stream"
+
+
+@asynccontextmanager
+async def _connected(secured: SecuredProcesses, user: str) -> AsyncGenerator[Client]:
+    client = await connect(secured.certificates.address(secured.nats.url, user), "test")
+    try:
+        yield client
     finally:
         await client.close()
 

@@ -1,5 +1,6 @@
 """What the manifests promise beyond their schemas: containers without rights, what belongs together, known settings."""
 
+import os
 import subprocess
 import sys
 from functools import cache
@@ -31,7 +32,11 @@ Json = dict[str, Any]
 
 @cache
 def built(directory: str) -> tuple[Json, ...]:
-    command = [str(Path(sys.executable).parent / "kubectl"), "kustomize", str(DEPLOY / directory)]
+    return kustomized(DEPLOY / directory)
+
+
+def kustomized(directory: Path) -> tuple[Json, ...]:
+    command = [str(Path(sys.executable).parent / "kubectl"), "kustomize", str(directory)]
     return tuple(yaml.safe_load_all(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
 
 
@@ -122,6 +127,25 @@ def test_production_gives_every_wire_its_certificates() -> None:
     certificates = (DEPLOY / "overlays/production/certificates.yaml").read_text()
     issued = {each["spec"]["secretName"] for each in yaml.safe_load_all(certificates)}
     assert issued == {*(f"{name}-tls" for name in SETTINGS), "operator-tls", "nats-tls"}
+
+
+def test_the_provisioner_reaches_a_provider_of_nodes_where_its_component_is_used(tmp_path: Path) -> None:
+    here = tmp_path.resolve()  # kustomize takes no absolute ways
+    parts = {"resources": "overlays/production", "components": "components/externalgrpc"}
+    overlay = {key: [os.path.relpath(DEPLOY.resolve() / part, here)] for key, part in parts.items()}
+    (here / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
+    objects = {(each["kind"], each["metadata"]["name"]): each for each in kustomized(here)}
+    pod = objects["Deployment", "provisioner"]["spec"]["template"]
+    container = pod["spec"]["containers"][0]
+    (config,) = [each["value"] for each in container["env"] if each["name"] == "MUSTER_EXTERNALGRPC_CONFIG"]
+    mounted = {each["mountPath"]: each["name"] for each in container["volumeMounts"]}
+    volumes = {each["name"] for each in pod["spec"]["volumes"]}
+    assert mounted[str(Path(config).parent)] in volumes
+    assert "/etc/muster/tls" in mounted, "what production mounts stays"
+    policy = objects["NetworkPolicy", "provisioner-to-cloud"]["spec"]
+    assert policy["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    (egress,) = policy["egress"]
+    assert egress["to"][0]["podSelector"]["matchLabels"] == {"muster.dev/externalgrpc": "server"}
 
 
 def test_copies_of_one_file_are_the_same() -> None:

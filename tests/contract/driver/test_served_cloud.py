@@ -253,6 +253,15 @@ async def test_a_pod_that_fits_nowhere_and_bytes_that_are_no_pod_have_no_price(c
         assert await code_of(client.stub.PricingPodPrice(request)) is grpc.StatusCode.INVALID_ARGUMENT
 
 
+async def test_times_that_are_none_are_refused(client: Client) -> None:
+    for start, end in ((2**62, 0), (0, -(2**62)), (253402300800, 0)):
+        times = {"start_timestamp": Timestamp(seconds=start), "end_timestamp": Timestamp(seconds=end)}
+        node = pb.PricingNodePriceRequest(node=pb.ExternalGrpcNode(provider_id="metal:///old-a"), **times)
+        assert await code_of(client.stub.PricingNodePrice(node)) is grpc.StatusCode.INVALID_ARGUMENT
+        pod = pb.PricingPodPriceRequest(**times)
+        assert await code_of(client.stub.PricingPodPrice(pod)) is grpc.StatusCode.INVALID_ARGUMENT
+
+
 async def test_without_any_price_pricing_is_not_offered(tmp_path: Path) -> None:
     async with client_of(tmp_path, a_sold_group(), *OLD_NODES) as client:
         node = pb.ExternalGrpcNode(provider_id="metal:///old-a")

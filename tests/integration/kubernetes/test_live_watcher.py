@@ -188,6 +188,30 @@ async def test_kinds_that_the_cluster_lacks_are_skipped_and_taken_up_when_they_c
             await wait_shown(store, [])
 
 
+async def test_a_kind_that_a_starting_server_does_not_name_yet_keeps_its_objects(
+    streams_url: str, store: JetStreamStore, tmp_path: Path
+) -> None:
+    async with KubeApi() as api:
+        api.put(a_node("n1"))
+        api.put({**a_pod("r1"), "apiVersion": "autoscaling.x-k8s.io/v1", "kind": "ProvisioningRequest"})
+        looks = 0
+
+        def asked_again() -> bool:
+            return api.discoveries >= looks + 2
+
+        async with running(settings(streams_url, tmp_path, api.kubeconfig(tmp_path / "config"))):
+            await wait_shown(store, ["Node/n1", "ProvisioningRequest/r1"])
+            before, looks = await last_sequence(store), api.discoveries
+            whole, api.types = api.types, without("ProvisioningRequest")
+            api.faults.cut_now()
+            await until(asked_again, "the server was asked twice what it serves")
+            api.types = whole
+            api.put(a_node("n2"))
+            await wait_shown(store, ["Node/n1", "Node/n2", "ProvisioningRequest/r1"])
+            gone = [key for key, each in (await told(store)).items() if isinstance(each, pb.ObjectRemoved)]
+            assert (gone, await last_sequence(store) > before) == ([], True)
+
+
 @pytest.mark.parametrize("version", ["v1", "v1beta2", "v1beta1"])
 async def test_claims_and_slices_are_read_in_the_version_that_is_served(
     streams_url: str, store: JetStreamStore, tmp_path: Path, version: str

@@ -45,6 +45,7 @@ class KubeApi:
         self.faults = Faults()
         self.store = Store()
         self.bookmark_seconds = bookmark_seconds
+        self.discoveries = 0  # how often somebody asked which groups there are
         self._registry = Registry(self.store)
         self.watches = reads.Watches()
         self._tls = tls
@@ -196,6 +197,7 @@ class KubeApi:
         if path == "/api":
             return discovery.core_versions()
         if path == "/apis":
+            self.discoveries += 1
             return discovery.group_list(self.types)
         parts = path.strip("/").split("/")
         if parts[0] == "api" and len(parts) == 2:

@@ -109,7 +109,7 @@ def test_subjects_of_other_kinds_are_not_events_or_commands() -> None:
 
 
 def test_a_lease_lies_in_its_bucket() -> None:
-    assert lease_subject("claims/c.1") == "$KV.leases.claims/c%2E1"
+    assert lease_subject("claims/c.1") == "$KV.leases.claims.c%2E1"
     assert stream_of(lease_subject("x")) == "KV_leases"
 
 

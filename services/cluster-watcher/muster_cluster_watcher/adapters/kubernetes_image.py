@@ -47,6 +47,10 @@ class ClusterImage:
         """Every kind was listed, or goes on from what was known."""
         return not self._waiting
 
+    def has(self, kind: str) -> bool:
+        """Whether objects of a kind are known."""
+        return bool(self._keys[kind])
+
     def go_on(self, kind: str, version: str) -> None:
         """What is known of a kind holds up to a version."""
         self._versions[kind] = version

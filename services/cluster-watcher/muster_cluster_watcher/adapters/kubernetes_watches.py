@@ -1,6 +1,7 @@
 """The tasks that follow a live cluster: one that looks at what is served, one for each kind."""
 
 import asyncio
+import time
 from collections.abc import Coroutine, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -46,12 +47,14 @@ DECLARED = "NodeGroup"
 @dataclass(frozen=True, slots=True)
 class LiveOptions:
     """`rediscover`: seconds between two looks at what is served. `save`: seconds between two saved cursors, at least.
-    `skipped`: kinds that are not read, and about which nothing is told."""
+    `skipped`: kinds that are not read, and about which nothing is told. `doubt`: seconds for which a kind with objects
+    must be missing until they are gone, for a server that starts may not yet know what it serves."""
 
     fact_bytes: int
     pace: Pace = field(default_factory=Pace)
     rediscover: float = 300.0
     save: float = 5.0
+    doubt: float = 5.0
     skipped: frozenset[str] = frozenset()
 
 
@@ -76,6 +79,7 @@ class Watches:
         self._tasks: set[asyncio.Task[None]] = set()
         self._followed: dict[str, tuple[Resource, asyncio.Task[None]]] = {}
         self._lacking: set[str] = set()
+        self._missed: dict[str, float] = {}
         self._failure: BaseException | None = None
         self._look = asyncio.Event()
 
@@ -114,7 +118,7 @@ class Watches:
             else:
                 for kind, answer in found.items():
                     await self._take_up(kind, answer)
-                if any(isinstance(each, Unsure) for each in found.values()):
+                if self._missed or any(isinstance(each, Unsure) for each in found.values()):
                     pause = backoff.next()
                 else:
                     backoff.reset()
@@ -139,6 +143,7 @@ class Watches:
         match found:
             case Served(resource):
                 self._lacking.discard(kind)
+                self._missed.pop(kind, None)
                 if held is not None and held[0] == resource:
                     return
                 await self._drop(kind)
@@ -148,6 +153,8 @@ class Watches:
                 self._log.info("kind is followed", kind=kind, resource=str(resource), since=since or "a list")
                 self._followed[kind] = (resource, self._spawn(self._follow(resource, since)))
             case Lacking():
+                if self._in_doubt(kind):
+                    return
                 await self._drop(kind)
                 if kind not in self._lacking:
                     self._lacking.add(kind)
@@ -156,6 +163,14 @@ class Watches:
             case Unsure(reason=reason):
                 if held is None:
                     self._log.warning("it is not known whether the cluster has a kind", kind=kind, reason=reason)
+
+    def _in_doubt(self, kind: str) -> bool:
+        """Whether a kind that the server does not name may yet come back with its objects."""
+        now = time.monotonic()
+        if self._image.has(kind) and now - self._missed.setdefault(kind, now) < self._options.doubt:
+            return True
+        self._missed.pop(kind, None)
+        return False
 
     async def _drop(self, kind: str) -> None:
         held = self._followed.pop(kind, None)

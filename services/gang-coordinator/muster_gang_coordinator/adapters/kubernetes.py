@@ -30,7 +30,7 @@ class KubernetesCluster:
         api = self._apis.get(cluster)
         if api is None:
             return None
-        group = group_of_request(key)
+        group = group_of_request(key, uid)
         with in_our_words(api):
             if group is not None:
                 return await read_group(api, group, uid)
@@ -43,7 +43,7 @@ class KubernetesCluster:
         api = self._apis.get(cluster)
         if api is None:
             return False
-        group = group_of_request(key)
+        group = group_of_request(key, uid)
         with in_our_words(api):
             if group is not None:
                 return await write_group(api, group, uid, status)

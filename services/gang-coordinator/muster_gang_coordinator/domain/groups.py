@@ -1,6 +1,7 @@
 """PodGroups that ask for their capacity themselves, by the annotation `muster.dev/capacity: atomic`: each is served as
 a ProvisioningRequest is, whose name follows from the group's."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
@@ -11,6 +12,7 @@ OPT_IN = ("muster.dev/capacity", "atomic")
 # A pod that carries this scheduling gate waits until the capacity of its group is there.
 GATE = "muster.dev/capacity"
 _SUFFIX = ".podgroup"
+_ATTEMPT = re.compile(r".+-[0-9a-f]{8}")  # no UID of a server: the last part of a UUID has twelve digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,11 @@ def request_of_group(namespace: str, group: str) -> ObjectKey:
     return ObjectKey("ProvisioningRequest", namespace, f"{group}{_SUFFIX}")
 
 
-def group_of_request(request: ObjectKey) -> ObjectKey | None:
-    """The inverse; None for a request that is one."""
+def group_of_request(request: ObjectKey, uid: str) -> ObjectKey | None:
+    """The inverse; None for a request that is one, whatever its name."""
     group = request.name.removesuffix(_SUFFIX)
-    return None if group == request.name else ObjectKey("PodGroup", request.namespace, group)
+    stands = group != request.name and _ATTEMPT.fullmatch(uid)
+    return ObjectKey("PodGroup", request.namespace, group) if stands else None
 
 
 def attempt_of(group: ObjectKey, uid: str, least: int, pod_uids: Iterable[str]) -> GroupAttempt:

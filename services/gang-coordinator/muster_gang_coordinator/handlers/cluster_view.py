@@ -83,9 +83,9 @@ class ClusterView:
         found = self.cluster(cluster).parts.get(key)
         return None if found is None else found.json
 
-    def bound_pods(self, cluster: ClusterId, request: ObjectKey) -> list[PodSeen]:
+    def bound_pods(self, cluster: ClusterId, request: ObjectKey, uid: str) -> list[PodSeen]:
         """Pods that consume a request, or are of the group that it stands for, and have a node."""
-        group = group_of_request(request)
+        group = group_of_request(request, uid)
         if group is not None:
             return [pod for pod in self.pods_of_group(cluster, group) if pod.node]
         pods = self.cluster(cluster).pods.values()

@@ -62,7 +62,7 @@ class GroupIntake:
                 touched.add(ObjectKey("PodGroup", key.namespace, pod.group))
         gone = {key.namespace for key in keys if key.kind == "Pod" and key not in view.pods}
         for entry in self._gangs.open(cluster) if gone else ():
-            group = group_of_request(entry.gang.saga.spec.key)
+            group = group_of_request(entry.gang.saga.spec.key, entry.gang.saga.spec.uid)
             if group is not None and group.namespace in gone:
                 touched.add(group)
         for group in sorted(touched):
@@ -73,7 +73,11 @@ class GroupIntake:
         part = self._clusters.cluster(cluster).parts.get(group)
         asks = part is not None and self._groups.opted_in(part.json)
         pods = self._clusters.pods_of_group(cluster, group)
-        serving = self._gangs.serving(cluster, request)
+        serving = [
+            entry
+            for entry in self._gangs.serving(cluster, request)
+            if group_of_request(request, entry.gang.saga.spec.uid)
+        ]
         for entry in serving:
             same = part is not None and is_of_group(entry.gang.saga.spec.uid, part.uid)
             if isinstance(entry.gang, Compensating) or (asks and same and pods):

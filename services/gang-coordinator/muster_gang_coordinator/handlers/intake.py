@@ -113,7 +113,7 @@ class Intake:
 
     async def bind_members(self, cluster: ClusterId, entry: GangEntry, cause: Cause) -> None:
         """Tell a gang of the pods that are bound already."""
-        for pod in self._clusters.bound_pods(cluster, entry.gang.saga.spec.key):
+        for pod in self._clusters.bound_pods(cluster, entry.gang.saga.spec.key, entry.gang.saga.spec.uid):
             await self._bind(cluster, entry, pod, cause)
 
     async def _settle_one(self, cluster: ClusterId, key: ObjectKey, cause: Cause) -> None:

@@ -85,7 +85,7 @@ class SimcloudServicer(rpc.CloudProviderServicer):
         offer = None if found is None else self._catalogue.offer(found.group)
         if found is None or offer is None or offer.price is None:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"node {request.node.name!r} has no known price")
-        hours = _hours(request.start_timestamp, request.end_timestamp)
+        hours = await _hours(request.start_timestamp, request.end_timestamp, context)
         return pb.PricingNodePriceResponse(price=offer.price * hours)
 
     async def PricingPodPrice(  # noqa: N802
@@ -102,7 +102,8 @@ class SimcloudServicer(rpc.CloudProviderServicer):
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"pod_bytes are no sound core/v1 Pod: {error}")
         if price is None:
             await context.abort(grpc.StatusCode.OUT_OF_RANGE, f"pod {pod.metadata.name!r} fits no node of any group")
-        return pb.PricingPodPriceResponse(price=price * _hours(request.start_timestamp, request.end_timestamp))
+        hours = await _hours(request.start_timestamp, request.end_timestamp, context)
+        return pb.PricingPodPriceResponse(price=price * hours)
 
     async def GPULabel(self, request: pb.GPULabelRequest, context: Context) -> pb.GPULabelResponse:  # noqa: N802
         return pb.GPULabelResponse(label=GPU_LABEL)
@@ -233,9 +234,12 @@ def _group(bounds: GroupBounds) -> pb.NodeGroup:
     return pb.NodeGroup(id=bounds.group, min_size=bounds.min_size, max_size=bounds.max_size, debug=debug)
 
 
-def _hours(start: Timestamp, end: Timestamp) -> float:
-    begin: datetime = start.ToDatetime()
-    return max((end.ToDatetime() - begin).total_seconds(), 0.0) / _HOUR
+async def _hours(start: Timestamp, end: Timestamp, context: Context) -> float:
+    try:
+        begin: datetime = start.ToDatetime()
+        return max((end.ToDatetime() - begin).total_seconds(), 0.0) / _HOUR
+    except (ValueError, OverflowError) as error:
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"start or end is no time: {error}")
 
 
 async def _refuse(error: DriverError, context: Context) -> NoReturn:

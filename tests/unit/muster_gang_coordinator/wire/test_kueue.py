@@ -43,6 +43,14 @@ def test_the_example_is_sound() -> None:
     assert at(job, "spec", "template", "metadata", "annotations", "kueue.x-k8s.io/podset-required-topology") == RACK
 
 
+def test_the_flavor_of_the_example_has_the_level_that_its_job_requires() -> None:
+    flavor, topology = example("ResourceFlavor"), example("Topology")
+    assert at(flavor, "spec", "topologyName") == at(topology, "metadata", "name"), "else Kueue admits no such pod set"
+    assert mapping(at(flavor, "spec", "nodeLabels")), "a flavor with a topology needs one"
+    levels = [text(mapping(each).get("nodeLabel")) for each in sequence(at(topology, "spec", "levels"))]
+    assert levels == [RACK, "kubernetes.io/hostname"]
+
+
 def test_the_selector_of_the_example_is_the_domain_that_the_offer_names() -> None:
     config = example("ProvisioningRequestConfig")
     details = dict(offer_details(GANG, on("n1", "n2"), f"{RACK}=r7"))
