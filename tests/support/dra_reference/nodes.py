@@ -20,7 +20,8 @@ def place_matches(place: Json, node: Json) -> bool | None:
 
 def selector_matches(selector: Json, node: Json) -> bool:
     """Terms are alternatives; an empty one matches nothing. All of it must be readable, else Ended."""
-    return any([_term_matches(term, node) for term in selector.get("nodeSelectorTerms") or []])
+    answers = [_term_matches(term, node) for term in selector.get("nodeSelectorTerms") or []]
+    return any(answers)
 
 
 def _term_matches(term: Json, node: Json) -> bool:

@@ -47,7 +47,10 @@ def tainted(slices: Iterable[Json], rules: Sequence[Json]) -> list[Json]:
     return [
         {
             "metadata": each["metadata"],
-            "spec": {**each["spec"], "devices": [_tainted(each["spec"], one, rules) for one in each["spec"]["devices"]]},
+            "spec": {
+                **each["spec"],
+                "devices": [_tainted(each["spec"], one, rules) for one in each["spec"]["devices"]],
+            },
         }
         for each in slices
     ]

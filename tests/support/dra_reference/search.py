@@ -207,5 +207,3 @@ def _subtract(left: dict[tuple[str, str], int], device: Published) -> None:
     for one in device.json.get("consumesCounters") or []:
         for counter, value in one["counters"].items():
             left[one["counterSet"], counter] -= nano(value["value"])
-
-
