@@ -35,12 +35,10 @@ def _amount(capacity: Json, asked: str | None) -> int | None:
     policy = capacity.get("requestPolicy") or {}
     default = policy.get("default")
     if asked is None:
-        asked = default
-    if asked is None:
-        return _accepted(policy, nano(capacity["value"]))
-    if default is not None and str(asked) == str(default):
-        return _amount_of(policy, asked)
-    return _accepted(policy, _amount_of(policy, asked))
+        return nano(default) if default is not None else _accepted(policy, nano(capacity["value"]))
+    amount = _amount_of(policy, asked)
+    as_default = default is not None and str(asked) == str(default) and amount == nano(default)
+    return amount if as_default else _accepted(policy, amount)
 
 
 def _amount_of(policy: Json, asked: str) -> int:
