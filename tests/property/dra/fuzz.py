@@ -20,6 +20,8 @@ from property.dra.problems import untidy_problem
 from property.dra.shrinking import shrunk
 
 CHUNK = 100
+TOLD = 20
+"""Chunks between two lines that say how far it is."""
 MOST_FAULTS = 5
 
 
@@ -78,12 +80,14 @@ def main() -> int:
     chunks = [range(at, min(at + CHUNK, first + count)) for at in range(first, first + count, CHUNK)]
     total, began = Seen(), time.monotonic()
     with Pool(int(os.environ.get("JOBS", "1"))) as pool:
-        for seen in pool.imap(look, chunks):
+        for done, seen in enumerate(pool.imap(look, chunks), 1):
             total.outcomes += seen.outcomes
             total.comparisons += seen.comparisons
             for seed in seen.faults:
                 say(explained(seed))
             total.faults += seen.faults
+            if done % TOLD == 0:
+                say(f"{min(done * CHUNK, count)} problems, {time.monotonic() - began:.0f} s")
             if len(total.faults) >= MOST_FAULTS:
                 break
     for line in table(total.outcomes):

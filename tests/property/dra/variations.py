@@ -50,6 +50,18 @@ def half_updated(row: Row, rng: random.Random) -> None:
             each["spec"]["pool"]["generation"] = rng.choice([1, 2])
 
 
+def ahead_elsewhere(row: Row, rng: random.Random) -> None:
+    """A pool over several nodes: other nodes have newer slices already, beside or instead of the older ones."""
+    for each in [one for one in row["slices"] if one["spec"]["pool"]["name"] == "rack"]:
+        if rng.random() < 0.4:
+            newer = deepcopy(each)
+            newer["metadata"]["name"] += "-new"
+            newer["spec"]["pool"]["generation"] = 2
+            row["slices"].append(newer)
+            if rng.random() < 0.3:
+                row["slices"].remove(each)
+
+
 def miscounted(row: Row, rng: random.Random) -> None:
     """Slices of one pool disagree about how many they are."""
     if row["slices"]:
@@ -211,6 +223,7 @@ _CHANGES: tuple[tuple[Callable[[Row, random.Random], None], float], ...] = (
     (near_the_limit, 0.03),
     (stale_generation, 0.12),
     (half_updated, 0.05),
+    (ahead_elsewhere, 0.25),
     (miscounted, 0.03),
     (nowhere, 0.02),
     (overdrawn, 0.06),
