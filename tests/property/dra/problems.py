@@ -299,8 +299,8 @@ class _Generator:
             request.setdefault("selectors", []).append({"cel": {"expression": expression}})
         if rng.random() < 0.3:
             request["tolerations"] = rng.choice(TOLERATIONS)
-        if rng.random() < (0.15 if self.kind else 0.3):
-            amount = rng.choice(["1", "2", "3", "500m", "4", "6"])
+        if rng.random() < (0.2 if self.kind else 0.3):
+            amount = rng.choice(["1", "1", "2", "2", "3", "500m", "4", "6"])
             request["capacity"] = {"requests": {"memory": "-2" if self.chance("negative") else amount}}
             if rng.random() < 0.2:
                 request["capacity"]["requests"][rng.choice(["cores", f"{GPU}/cores"])] = rng.choice(["1", "2", "1500m"])

@@ -199,6 +199,43 @@ def several_terms(row: Row, rng: random.Random) -> None:
         terms.append({"matchExpressions": [second]})
 
 
+def selected_nodes(row: Row, rng: random.Random) -> None:
+    """Slices that are for nodes by labels or by name, in every form that a selector has, and some that it must not."""
+    for each in row["slices"]:
+        if "nodeName" in each["spec"] and rng.random() < 0.5:
+            name = each["spec"].pop("nodeName")
+            number = name[1:] if name[1:].isdigit() else "7"
+            label = rng.choice(
+                [
+                    {"key": "rack", "operator": "In", "values": [number, "8"]},
+                    {"key": "rack", "operator": "NotIn", "values": ["9"]},
+                    {"key": "zone", "operator": "Exists"},
+                    {"key": "none", "operator": "DoesNotExist"},
+                    {"key": "rack", "operator": "Lt", "values": [str(int(number) + 1)]},
+                    {"key": "zone", "operator": "Gt", "values": ["0"]},
+                ]
+            )
+            field = {"key": "metadata.name", "operator": "In", "values": [name]}
+            term: Row = rng.choice(
+                [
+                    {"matchExpressions": [label]},
+                    {"matchFields": [field]},
+                    {"matchExpressions": [label]} | {"matchFields": [field]},
+                ]
+            )
+            if rng.random() < 0.04:
+                term = rng.choice(
+                    [
+                        {},
+                        {"matchExpressions": [{"key": "rack", "operator": "Gt", "values": ["x"]}]},
+                        {"matchExpressions": [{"key": "rack", "operator": "In", "values": []}]},
+                        {"matchExpressions": [{"key": "rack", "operator": "Near", "values": ["1"]}]},
+                        {"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["1"]}]},
+                    ]
+                )
+            each["spec"]["nodeSelector"] = {"nodeSelectorTerms": [term]}
+
+
 def older_versions(row: Row, rng: random.Random) -> None:
     """Slices and claims in the forms of v1beta2 and v1beta1."""
     for each in row["slices"] + row["claims"]:
@@ -228,6 +265,7 @@ _CHANGES: tuple[tuple[Callable[[Row, random.Random], None], float], ...] = (
     (nowhere, 0.02),
     (overdrawn, 0.06),
     (counters_beside_devices, 0.04),
+    (selected_nodes, 0.08),
     (several_terms, 0.05),
     (taint_rules, 0.12),
     (counts_as_written, 0.06),

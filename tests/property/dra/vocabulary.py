@@ -44,7 +44,8 @@ TAINTS: list[dict[str, Any]] = [
 POLICIES: list[dict[str, Any]] = [
     {"default": "2"},
     {"default": "0"},
-    {"default": "2", "validValues": ["2", "4"]},
+    {"default": "2", "validValues": ["1", "2", "4"]},
+    {"default": "1", "validValues": ["1", "2"]},
     {"default": "1", "validRange": {"min": "1", "max": "3", "step": "1"}},
     {"default": "500m", "validRange": {"min": "500m", "step": "500m"}},
 ]
