@@ -236,6 +236,25 @@ def selected_nodes(row: Row, rng: random.Random) -> None:
             each["spec"]["nodeSelector"] = {"nodeSelectorTerms": [term]}
 
 
+def broken_claims(row: Row, rng: random.Random) -> None:
+    """What ends the attempt: a class that is not there, a selector without expression or that means nothing, and so on."""
+    option = rng.choice(_options(row) or [{}])
+    devices = rng.choice(row["claims"])["spec"]["devices"]
+    match rng.randrange(6):
+        case 0:
+            option["deviceClassName"] = rng.choice(["", "missing"])
+        case 1:
+            option.setdefault("selectors", []).append(rng.choice([{}, {"cel": {"expression": "noSuchName"}}]))
+        case 2:
+            option["allocationMode"] = "Some"
+        case 3:
+            devices.setdefault("constraints", []).append({"requests": []})
+        case 4:
+            devices["requests"] = []
+        case _:
+            devices["requests"] = [*devices["requests"], {"name": "nothing"}]
+
+
 def older_versions(row: Row, rng: random.Random) -> None:
     """Slices and claims in the forms of v1beta2 and v1beta1."""
     for each in row["slices"] + row["claims"]:
@@ -266,6 +285,7 @@ _CHANGES: tuple[tuple[Callable[[Row, random.Random], None], float], ...] = (
     (overdrawn, 0.06),
     (counters_beside_devices, 0.04),
     (selected_nodes, 0.08),
+    (broken_claims, 0.03),
     (several_terms, 0.05),
     (taint_rules, 0.12),
     (counts_as_written, 0.06),
