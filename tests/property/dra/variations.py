@@ -237,7 +237,7 @@ def selected_nodes(row: Row, rng: random.Random) -> None:
 
 
 def broken_claims(row: Row, rng: random.Random) -> None:
-    """What ends the attempt: a class that is not there, a selector without expression or that means nothing, and so on."""
+    """What ends the attempt: a missing class, a selector without expression or of no meaning, an unknown mode."""
     option = rng.choice(_options(row) or [{}])
     devices = rng.choice(row["claims"])["spec"]["devices"]
     match rng.randrange(6):
