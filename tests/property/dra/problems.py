@@ -172,7 +172,7 @@ class _Generator:
             room = [{"a": {"value": str(rng.randint(3, 14))}, "b": {"value": str(rng.randint(3, 14))}} for _ in "ab"]
             bodies.append({"sharedCounters": [{"name": f"set-{i}", "counters": one} for i, one in enumerate(room)]})
             places.append(rng.choice([{"allNodes": True}, {"nodeName": "elsewhere"}, {"nodeName": nodes[0]}]))
-        pool = {"name": "rack", "generation": 1, "resourceSliceCount": len(bodies)}
+        pool = {"name": rng.choice(["a-rack", "z-rack"]), "generation": 1, "resourceSliceCount": len(bodies)}
         driver = rng.choice([GPU, NIC])
         return [
             {"metadata": {"name": f"rack-{at}"}, "spec": {"driver": driver, "pool": dict(pool), **place, **body}}

@@ -52,7 +52,7 @@ def half_updated(row: Row, rng: random.Random) -> None:
 
 def ahead_elsewhere(row: Row, rng: random.Random) -> None:
     """A pool over several nodes: other nodes have newer slices already, beside or instead of the older ones."""
-    for each in [one for one in row["slices"] if one["spec"]["pool"]["name"] == "rack"]:
+    for each in [one for one in row["slices"] if one["spec"]["pool"]["name"].endswith("-rack")]:
         if rng.random() < 0.4:
             newer = deepcopy(each)
             newer["metadata"]["name"] += "-new"
