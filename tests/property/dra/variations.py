@@ -134,7 +134,7 @@ def taint_rules(row: Row, rng: random.Random) -> None:
 
 def _options(row: Row) -> list[Row]:
     requests = [each for claim in row["claims"] for each in claim["spec"]["devices"]["requests"]]
-    return [one for each in requests for one in each.get("firstAvailable", [each.get("exactly")])]
+    return [one for each in requests for one in each.get("firstAvailable", [each.get("exactly", {})])]
 
 
 def counts_as_written(row: Row, rng: random.Random) -> None:
@@ -163,7 +163,7 @@ def near_the_limit(row: Row, rng: random.Random) -> None:
     )
     for option in rng.sample(_options(row), 1):
         if option.get("allocationMode") == "ExactCount":
-            option["count"] = rng.choice([20, 24, 28, 30, 31, 32, 33])
+            option["count"] = rng.choice([20, 28, 30, 31, 32, 32, 32, 33])
             for field in ("capacity", "selectors"):
                 option.pop(field, None)
             if rng.random() < 0.7:

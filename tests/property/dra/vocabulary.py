@@ -35,6 +35,7 @@ TOLERATIONS: list[list[dict[str, Any]]] = [
     [{"operator": "Exists"}],
     [{"key": "k", "operator": "Equal", "value": "v", "effect": "NoSchedule"}],
     [{"key": "k", "operator": "Exists", "effect": "NoExecute"}],
+    [{"key": "k", "value": "v"}, {"key": "x"}],
 ]
 TAINTS: list[dict[str, Any]] = [
     {"key": "k", "value": "v", "effect": "NoSchedule"},
@@ -47,5 +48,6 @@ POLICIES: list[dict[str, Any]] = [
     {"default": "2", "validValues": ["1", "2", "4"]},
     {"default": "1", "validValues": ["1", "2"]},
     {"default": "1", "validRange": {"min": "1", "max": "3", "step": "1"}},
+    {"default": "1", "validRange": {"min": "1", "max": "2"}},
     {"default": "500m", "validRange": {"min": "500m", "step": "500m"}},
 ]
