@@ -67,7 +67,7 @@ conformance: dev ## answers against the recorded corpora, per corpus
 field: dev ## what `muster audit` says of every recorded case from the field, beside what is recorded
 	@PYTHONPATH=tests $(BIN)/python -m field
 
-fuzz: dev ## the fast allocator against the reference on 20,000 generated problems (N=… for more)
+fuzz: dev ## the fast allocator against both references on 20,000 generated problems (N=… for more, JOBS=2 for two cores)
 	@cd tests && ../$(BIN)/python -m property.dra.fuzz $(or $(N),20000)
 
 simulate: dev ## all services on a simulated world with faults: SEEDS=300 seeds on JOBS=1 cores, or SEED=n alone

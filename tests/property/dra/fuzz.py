@@ -1,164 +1,72 @@
-"""The fast search against the reference on many generated problems.
+"""The fast allocator against both references on many generated problems.
 
-`python -m tests.property.dra.fuzz 20000 [first seed]` prints what it saw and, for a disagreement, the shrunk problem.
+`python -m property.dra.fuzz 20000 [first seed]` in `tests/` prints what it saw and, for a disagreement, the shrunk
+problem; JOBS says over how many processes the problems are spread (1).
 """
 
 import json
+import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing import Pool
 
-from muster_dra import (
-    AllocatedState,
-    Allocation,
-    Catalog,
-    Fatal,
-    FatalKind,
-    Features,
-    NodeError,
-    NoFit,
-    Outcome,
-    UnreadableSelector,
-    allocate,
-    parse_claim,
-    parse_class,
-    parse_node,
-    parse_slice,
-)
-from muster_dra.allocations import allocation
-from muster_dra.found import Solution
-from muster_dra.guided import guided_search
-from muster_dra.plan import PlanTable
-from muster_dra.prepare import MAX_RESULTS
-from muster_dra.reference import reference_allocate
-from muster_dra.situation import situation
-from muster_dra.views import NodeView, occupancy
-from property.dra.problems import features, problem
+from property.dra.comparing import compared
+from property.dra.gates import features
+from property.dra.mixture import counted, table
+from property.dra.problems import untidy_problem
+from property.dra.shrinking import shrunk
 
-REFERENCE_STEPS = 10_000
-"""Where 1.36 is followed into its defects, the engine walks the reference search itself, under this limit."""
+CHUNK = 100
+TOLD = 20
+"""Chunks between two lines that say how far it is."""
+MOST_FAULTS = 5
 
 
-def outcomes(row: Mapping[str, Any], gates: Features) -> Iterator[tuple[Outcome, Outcome]]:
-    """For each node of the row the fast answer and that of the reference."""
-    slices = [parse_slice(item) for item in row["slices"]]
-    classes = [parse_class(item) for item in row["classes"]]
-    claims = tuple(parse_claim(item) for item in row["claims"])
-    allocated = AllocatedState.from_claims(parse_claim(item) for item in row["allocated"])
-    catalog = Catalog.build(slices, classes, features=gates)
-    by_name = {each.name: each for each in classes}
-    for item in row["nodes"]:
-        node = parse_node(item)
-        slow, _ = reference_allocate(node, claims, slices, by_name, allocated, gates, step_limit=REFERENCE_STEPS)
-        yield allocate(node, claims, catalog, allocated), slow
+@dataclass
+class Seen:
+    """What a chunk of seeds showed."""
+
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    comparisons: Counter[str] = field(default_factory=Counter[str])
+    faults: list[int] = field(default_factory=list[int])
 
 
-def guided(row: Mapping[str, Any], gates: Features) -> Iterator[Outcome | None]:
-    """For each node the answer of the search that asks ahead, where it may be used; None elsewhere."""
-    slices = [parse_slice(item) for item in row["slices"]]
-    claims = tuple(parse_claim(item) for item in row["claims"])
-    allocated = AllocatedState.from_claims(parse_claim(item) for item in row["allocated"])
-    catalog = Catalog.build(slices, [parse_class(item) for item in row["classes"]], features=gates)
-    plans = catalog.plans(claims)
-    for item in row["nodes"]:
-        view = catalog.view(parse_node(item))
-        yield (
-            None
-            if isinstance(plans, Fatal) or isinstance(view, UnreadableSelector)
-            else _guided(plans, view, allocated, gates)
-        )
+def look(seeds: Sequence[int]) -> Seen:
+    seen = Seen()
+    for seed in seeds:
+        row = untidy_problem(seed)
+        text = json.dumps(row | {"classes": []})
+        for one in compared(row, features(seed)):
+            seen.comparisons[one.against] += 1
+            if one.slow == "gave up":
+                seen.comparisons[f"{one.against}: beyond the step limit"] += 1
+            if one.fast == "gave up" != one.slow:
+                seen.comparisons[f"{one.against}: only the fast one gave up"] += 1
+            if one.against == "independent":
+                seen.outcomes += counted(text, one.fast.partition(":")[0])
+            if not one.agree and seed not in seen.faults:
+                seen.faults.append(seed)
+    return seen
 
 
-def _guided(plans: PlanTable, view: NodeView, allocated: AllocatedState, gates: Features) -> Outcome | None:
-    compiled, plan = plans.compiled, plans.plan(view.shape)
-    defective = gates.counters_by_pool_name or compiled.needs_reference or view.unusable is not None
-    if defective or not plan.order_free or max(plan.least, default=0) > MAX_RESULTS:
-        return None
-    start = situation(plan, compiled, view.shape, occupancy(view, allocated, gates))
-    found, _ = guided_search(start, 10 * REFERENCE_STEPS, 0)
-    if isinstance(found, Solution):
-        return allocation(found, compiled, view)
-    if found is not None:
-        return Fatal(found.kind, "")
-    return NodeError(()) if view.invalid else NoFit(())
+def explained(seed: int) -> str:
+    """A disagreement in words, with the smallest problem that shows it."""
+    gates = features(seed)
 
+    def faults(row: object) -> list[str]:
+        assert isinstance(row, dict)
+        return [
+            f"node {one.node}: fast says {one.fast}, the reference ({one.against}) says {one.slow}"
+            for one in compared(row, gates)
+            if not one.agree
+        ]
 
-def word(outcome: Outcome) -> str:
-    match outcome:
-        case Allocation():
-            return "ok"
-        case Fatal(kind, _):
-            return "gave up" if kind is FatalKind.GAVE_UP else f"fatal: {kind.value}"
-        case NodeError():
-            return "node error"
-        case NoFit():
-            return "none"
-
-
-def agree(fast: Outcome, slow: Outcome) -> bool:
-    """Same outcome, and for a yes the same allocation down to amounts. Where the reference gave up, anything goes."""
-    if "gave up" in (word(slow), word(fast)):
-        return word(slow) == "gave up"
-    if isinstance(fast, Allocation) and isinstance(slow, Allocation):
-        return fast == slow
-    return word(fast).partition(":")[0] == word(slow).partition(":")[0]
-
-
-def disagrees(row: Mapping[str, Any], gates: Features) -> bool:
-    answers = zip(outcomes(row, gates), guided(row, gates), strict=True)
-    return any(
-        not agree(fast, slow) or (ahead is not None and not agree(ahead, slow)) for (fast, slow), ahead in answers
-    )
-
-
-def shrunk(row: dict[str, Any], gates: Features) -> dict[str, Any]:
-    """The row with everything removed that the disagreement does not need."""
-    progress = True
-    while progress:
-        progress = False
-        for path in _removable(row):
-            smaller = deepcopy(row)
-            _remove(smaller, path)
-            try:
-                still = disagrees(smaller, gates)
-            except (ValueError, KeyError):
-                still = False
-            if still:
-                row, progress = smaller, True
-                break
-    return row
-
-
-Path = tuple[str | int, ...]
-_KEPT = {"metadata", "name", "spec", "driver", "pool", "exactly", "deviceClassName", "devices", "cel", "expression"}
-
-
-def _removable(row: dict[str, Any]) -> list[Path]:
-    found: list[Path] = []
-
-    def walk(value: Any, path: Path) -> None:
-        if isinstance(value, list):
-            for index, item in enumerate(value):
-                found.append((*path, index))
-                walk(item, (*path, index))
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                if key not in _KEPT:
-                    found.append((*path, key))
-                walk(item, (*path, key))
-
-    for part in ("nodes", "claims", "slices", "allocated"):
-        walk(row[part], (part,))
-    return sorted(found, key=len)
-
-
-def _remove(row: Any, path: Path) -> None:
-    for step in path[:-1]:
-        row = row[step]
-    del row[path[-1]]
+    row = untidy_problem(seed)
+    small = shrunk(row, lambda smaller: bool(faults(smaller)))
+    return f"seed {seed}: {'; '.join(faults(small))}\n{gates}\n{json.dumps(small)}"
 
 
 def say(text: str) -> None:
@@ -169,24 +77,26 @@ def say(text: str) -> None:
 def main() -> int:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    seen: Counter[str] = Counter()
-    slowest, began = 0.0, time.monotonic()
-    for seed in range(first, first + count):
-        row, gates = problem(seed), features(seed)
-        started = time.monotonic()
-        for (fast, slow), ahead in zip(outcomes(row, gates), guided(row, gates), strict=True):
-            seen[word(slow)] += 1
-            seen["gave up though the reference did not"] += word(fast) == "gave up" != word(slow)
-            seen["asked ahead"] += ahead is not None
-            if not agree(fast, slow) or (ahead is not None and not agree(ahead, slow)):
-                told = "" if ahead is None else f", asking ahead {word(ahead)}"
-                say(f"seed {seed}: fast says {word(fast)}{told}, reference says {word(slow)}; {gates}")
-                say(json.dumps(shrunk(row, gates)))
-                return 1
-        slowest = max(slowest, time.monotonic() - started)
-    told = "; ".join(f"{name} {number}" for name, number in sorted(seen.items()))
-    say(f"{count} problems from seed {first} agree in {time.monotonic() - began:.0f} s: {told}")
-    return 0
+    chunks = [range(at, min(at + CHUNK, first + count)) for at in range(first, first + count, CHUNK)]
+    total, began = Seen(), time.monotonic()
+    with Pool(int(os.environ.get("JOBS", "1"))) as pool:
+        for done, seen in enumerate(pool.imap(look, chunks), 1):
+            total.outcomes += seen.outcomes
+            total.comparisons += seen.comparisons
+            for seed in seen.faults:
+                say(explained(seed))
+            total.faults += seen.faults
+            if done % TOLD == 0:
+                say(f"{min(done * CHUNK, count)} problems, {time.monotonic() - began:.0f} s")
+            if len(total.faults) >= MOST_FAULTS:
+                break
+    for line in table(total.outcomes):
+        say(line)
+    for name, number in sorted(total.comparisons.items()):
+        say(f"{number:8} comparisons: {name}")
+    verdict = f"{len(total.faults)} disagree" if total.faults else "agree"
+    say(f"{count} problems from seed {first} {verdict} in {time.monotonic() - began:.0f} s")
+    return 1 if total.faults else 0
 
 
 if __name__ == "__main__":

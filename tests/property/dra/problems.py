@@ -1,88 +1,26 @@
 """Random allocation problems with every feature mixed, as JSON rows in the form of the corpus, from a seed.
 
-Small on purpose: the reference search has to finish, and clashes of features are likelier when there is little of each.
+Small on purpose: the references have to finish, and clashes of features are likelier when there is little of each.
 """
 
 import random
-from dataclasses import replace
 from typing import Any
 
-from muster_dra import Features, Meaning, Release
-
-GPU, NIC = "gpu.example.com", "nic.example.com"
-ROOT = "resource.kubernetes.io/pcieRoot"
-CLASSES = [
-    {"metadata": {"name": "any"}, "spec": {}},
-    {
-        "metadata": {"name": "gpu"},
-        "spec": {
-            "selectors": [{"cel": {"expression": f'device.driver == "{GPU}"'}}],
-            "config": [{"opaque": {"driver": GPU, "parameters": {"mode": "fast"}}}],
-        },
-    },
-    {"metadata": {"name": "nic"}, "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{NIC}"'}}]}},
-]
-ERRING = [
-    f'device.attributes["{GPU}"].numa == 0',
-    f'device.attributes["{NIC}"].model == "a"',
-    f'device.attributes["{GPU}"].odd == 1',
-]
-"""Errors on devices that do not publish what they read."""
-SELECTORS = [
-    f'device.attributes["{GPU}"].?numa.orValue(0) == 1',
-    f'device.attributes["{GPU}"].?numa.orValue(1) == 1',
-    f'device.attributes["{GPU}"].?model.orValue("a") == "a"',
-    f'device.attributes["{ROOT.partition("/")[0]}"].?pcieRoot.orValue("r0") == "r0"',
-    "device.allowMultipleAllocations",
-    "!device.allowMultipleAllocations",
-    "true",
-    "true",
-]
-TOLERATIONS = [
-    [{"operator": "Exists"}],
-    [{"key": "k", "operator": "Equal", "value": "v", "effect": "NoSchedule"}],
-    [{"key": "k", "operator": "Exists", "effect": "NoExecute"}],
-]
-TAINTS = [
-    {"key": "k", "value": "v", "effect": "NoSchedule"},
-    {"key": "k", "value": "w", "effect": "NoExecute"},
-    {"key": "x", "effect": "None"},
-]
-POLICIES = [
-    {"default": "2"},
-    {"default": "0"},
-    {"default": "2", "validValues": ["2", "4"]},
-    {"default": "1", "validRange": {"min": "1", "max": "3", "step": "1"}},
-    {"default": "500m", "validRange": {"min": "500m", "step": "500m"}},
-]
+from property.dra.variations import varied
+from property.dra.vocabulary import CLASSES, ERRING, GPU, NIC, POLICIES, ROOT, SELECTORS, TAINTS, TOLERATIONS
 
 
 def problem(seed: int) -> dict[str, Any]:
-    """One row: nodes, slices, classes, claims, allocated."""
+    """One row: nodes, slices, classes, claims, allocated; plain objects of v1 in pools of one generation."""
     return _Generator(random.Random(seed)).row(seed)
 
 
-def features(seed: int) -> Features:
-    """The gates, release and strictness that go with the seed: mostly the defaults."""
-    rng = random.Random(f"features {seed}")
-    chosen = rng.choice([Features.v1_37(), Features.v1_37(), Features.v1_36()])
-    if rng.random() < 0.5:
-        chosen = replace(chosen, list_type_attributes=True)
-    if rng.random() < 0.2:
-        chosen = replace(chosen, meaning=Meaning.DOCUMENTED)
-    if chosen.release is Release.V1_36:
-        chosen = replace(chosen, backports=rng.random() < 0.8)
-    for gate in (
-        "admin_access",
-        "prioritized_list",
-        "partitionable_devices",
-        "device_taints",
-        "binding_conditions",
-        "consumable_capacity",
-    ):
-        if rng.random() < 0.012:
-            chosen = replace(chosen, **{gate: False})
-    return chosen
+def untidy_problem(seed: int) -> dict[str, Any]:
+    """As `problem`, with generations, versions, rules and limits mixed in.
+
+    `filled`: the defaults of the API server apply.
+    """
+    return varied({"filled": True, "taintRules": []} | problem(seed), random.Random(f"untidy {seed}"))
 
 
 class _Generator:
@@ -114,13 +52,17 @@ class _Generator:
         for name in rare.split():
             if rng.random() < 0.5:
                 self.p[name] = 0.0
+        self.kind = rng.random() < 0.8
+        if self.kind:
+            for name in ["tainted", "held", "broken_pool", "erring", "odd", "all", "selector", "numaless", "list"]:
+                self.p[name] *= 0.2
 
     def chance(self, name: str) -> bool:
         return self.rng.random() < self.p[name]
 
     def row(self, seed: int) -> dict[str, Any]:
         rng = self.rng
-        nodes = [
+        nodes: list[dict[str, Any]] = [
             {"metadata": {"name": f"n{i}", "labels": {"zone": f"z{i % 2}", "rack": str(i)}}}
             for i in range(rng.choice([1, 1, 2]))
         ]
@@ -132,6 +74,8 @@ class _Generator:
                     slices += self.pool(kind, driver, name if rng.random() < 0.9 else f"{name}-{kind}", name)
         if rng.random() < 0.3:
             slices += self.fabric(len(nodes))
+        if rng.random() < 0.15:
+            slices += self.rack([node["metadata"]["name"] for node in nodes])
         rng.shuffle(slices)
         devices = [
             (slice_["spec"]["driver"], slice_["spec"]["pool"]["name"], device)
@@ -157,7 +101,7 @@ class _Generator:
         pieces = [devices] if rng.random() < 0.7 else [devices[: count // 2], devices[count // 2 :]]
         specs: list[dict[str, Any]] = [{"devices": piece} for piece in pieces if piece]
         if partitioned:
-            sets = [
+            sets: list[dict[str, Any]] = [
                 {
                     "name": f"set-{i}",
                     "counters": {"a": {"value": str(rng.randint(3, 12))}, "b": {"value": str(rng.randint(3, 12))}},
@@ -215,6 +159,26 @@ class _Generator:
             {"metadata": {"name": f"{node}-{kind}-c"}, "spec": common | {"sharedCounters": sets}},
         ]
 
+    def rack(self, nodes: list[str]) -> list[dict[str, Any]]:
+        """One pool over several nodes, one of them perhaps not asked about, whose devices draw the same counters."""
+        rng = self.rng
+        partitioned = rng.random() < 0.7
+        places: list[dict[str, Any]] = [{"nodeName": name} for name in [*nodes, "elsewhere"]]
+        bodies: list[dict[str, Any]] = [
+            {"devices": [self.device(f"rack-{at}", i, partitioned) for i in range(rng.randint(1, 3))]}
+            for at in range(len(places))
+        ]
+        if partitioned:
+            room = [{"a": {"value": str(rng.randint(3, 14))}, "b": {"value": str(rng.randint(3, 14))}} for _ in "ab"]
+            bodies.append({"sharedCounters": [{"name": f"set-{i}", "counters": one} for i, one in enumerate(room)]})
+            places.append(rng.choice([{"allNodes": True}, {"nodeName": "elsewhere"}, {"nodeName": nodes[0]}]))
+        pool = {"name": rng.choice(["a-rack", "z-rack"]), "generation": 1, "resourceSliceCount": len(bodies)}
+        driver = rng.choice([GPU, NIC])
+        return [
+            {"metadata": {"name": f"rack-{at}"}, "spec": {"driver": driver, "pool": dict(pool), **place, **body}}
+            for at, (place, body) in enumerate(zip(places, bodies, strict=True))
+        ]
+
     def fabric(self, nodes: int) -> list[dict[str, Any]]:
         rng = self.rng
         driver = rng.choice([GPU, NIC])
@@ -246,9 +210,12 @@ class _Generator:
             }
         ]
 
+    def root(self) -> str:
+        return self.rng.choice(["r0", "r0", "r0", "r1"]) if self.kind else f"r{self.rng.randrange(3)}"
+
     def device(self, kind: str, index: int, partitioned: bool) -> dict[str, Any]:
         rng = self.rng
-        attributes: dict[str, Any] = {"model": {"string": rng.choice("aab")}, ROOT: {"string": f"r{rng.randrange(3)}"}}
+        attributes: dict[str, Any] = {"model": {"string": rng.choice("aab")}, ROOT: {"string": self.root()}}
         if not self.chance("numaless"):
             attributes["numa"] = {"int": rng.randrange(2)}
         if self.chance("list"):
@@ -256,12 +223,19 @@ class _Generator:
         if self.chance("odd"):
             attributes["odd"] = rng.choice([{}, {"ints": []}, {"version": "v1"}, {"version": "1.0.0"}])
         device: dict[str, Any] = {"name": f"{kind}-{index}", "attributes": attributes}
-        if rng.random() < 0.5:
-            device["capacity"] = {"memory": {"value": rng.choice(["4", "4", "6", "2.5"])}}
+        if rng.random() < (0.9 if self.kind else 0.5):
+            memory: dict[str, Any] = {"value": rng.choice(["4", "4", "6", "2.5"])}
+            device["capacity"] = {"memory": memory}
         if self.chance("shared"):
             device["allowMultipleAllocations"] = True
             if "capacity" in device and rng.random() < 0.7:
                 device["capacity"]["memory"]["requestPolicy"] = rng.choice(POLICIES)
+        if rng.random() < 0.2:
+            name = rng.choice(["cores", f"{GPU}/cores"])
+            further: dict[str, Any] = {"value": rng.choice(["2", "3", "8"])}
+            if self.chance("shared"):
+                further["requestPolicy"] = rng.choice(POLICIES)
+            device.setdefault("capacity", {})[name] = further
         if self.chance("tainted"):
             device["taints"] = rng.sample(TAINTS, rng.randint(1, 2))
         if partitioned and rng.random() < 0.8:
@@ -273,19 +247,23 @@ class _Generator:
                 device["consumesCounters"][0]["counters"] = {"a": {"value": "-2"}}
         if self.chance("binding"):
             device["bindingConditions"] = rng.choice([[], ["example.com/ready"]])
+            if rng.random() < 0.5:
+                device["bindingFailureConditions"] = ["example.com/broken"]
         if rng.random() < 0.05:
             device["bindsToNode"] = True
         return device
 
     def claim(self, index: int) -> dict[str, Any]:
         rng = self.rng
-        requests = [self.request(f"r{i}") for i in range(rng.choice([1, 1, 2, 2, 3, 4]))]
+        most = [1, 1, 1, 2, 2, 3] if self.kind else [1, 1, 2, 2, 3, 4]
+        requests = [self.request(f"r{i}") for i in range(rng.choice(most))]
         names = [request["name"] for request in requests]
         names += [f"{r['name']}/{s['name']}" for r in requests for s in r.get("firstAvailable", [])]
         constraints: list[dict[str, Any]] = []
+        attributes = [ROOT, ROOT, ROOT, f"{GPU}/numa", f"{NIC}/numa", f"{GPU}/odd", f"{GPU}/model"]
         while self.chance("constraint") and len(constraints) < 3:
             kind = rng.choice(["matchAttribute", "matchAttribute", "distinctAttribute"])
-            attribute = rng.choice([ROOT, ROOT, ROOT, f"{GPU}/numa", f"{NIC}/numa", f"{GPU}/odd", f"{GPU}/model"])
+            attribute = ROOT if self.kind and rng.random() < 0.8 else rng.choice(attributes)
             constraint: dict[str, Any] = {kind: attribute}
             if rng.random() < 0.7:
                 constraint["requests"] = rng.sample(names, min(len(names), rng.randint(1, 3)))
@@ -312,15 +290,20 @@ class _Generator:
         if self.chance("all"):
             request["allocationMode"] = "All"
         else:
-            request |= {"allocationMode": "ExactCount", "count": rng.choice([1, 1, 1, 1, 2, 2, 3, 4])}
+            request |= {
+                "allocationMode": "ExactCount",
+                "count": rng.choice([1] * 6 * self.kind + [1, 1, 1, 1, 2, 2, 3, 4]),
+            }
         while self.chance("selector") and len(request.get("selectors", [])) < 2:
             expression = rng.choice(ERRING if self.chance("erring") else SELECTORS)
             request.setdefault("selectors", []).append({"cel": {"expression": expression}})
         if rng.random() < 0.3:
             request["tolerations"] = rng.choice(TOLERATIONS)
-        if rng.random() < 0.3:
-            amount = rng.choice(["1", "2", "3", "500m", "4", "6"])
+        if rng.random() < (0.2 if self.kind else 0.3):
+            amount = rng.choice(["1", "1", "2", "2", "3", "500m", "4", "6"])
             request["capacity"] = {"requests": {"memory": "-2" if self.chance("negative") else amount}}
+            if rng.random() < 0.2:
+                request["capacity"]["requests"][rng.choice(["cores", f"{GPU}/cores"])] = rng.choice(["1", "2", "1500m"])
         if not sub and self.chance("admin"):
             request["adminAccess"] = rng.random() < 0.9
         return request
@@ -333,7 +316,7 @@ class _Generator:
             result["shareID"] = f"share-{index}"
             if rng.random() < 0.8:
                 amount = rng.choice(["1", "2", "0", "-2" if self.chance("negative") else "1"])
-                result["consumedCapacity"] = {"memory": amount} if "capacity" in device else {}
+                result["consumedCapacity"] = dict.fromkeys(device.get("capacity", {}), amount)
         if rng.random() < 0.1:
             result["adminAccess"] = True
         return {

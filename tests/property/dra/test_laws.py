@@ -25,7 +25,7 @@ from muster_dra import (
     parse_slice,
 )
 from muster_types import DeviceId, parse_quantity
-from property.dra.fuzz import word
+from property.dra.comparing import word
 from property.dra.problems import problem
 
 SEEDS = st.integers(min_value=10_000_000, max_value=20_000_000)
