@@ -9,8 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from muster_cli.console import Output, print_document, stderr
 from muster_cli.exits import ExitStatus, UserError
-from muster_cli.live.control_plane import list_control_plane
-from muster_cli.live.objects import Shown, list_cluster
+from muster_cli.live.objects import CONTROL_PLANE, Shown, list_cluster
 from muster_cli.offline.evaluate import evaluation_document, print_evaluation, read_input
 from muster_cli.options import OutputOption
 from muster_evaluate import evaluate as judge
@@ -60,10 +59,10 @@ def evaluate(
         def tell(what: str) -> None:
             progress.update(task, description=what)
 
-        shown: list[Shown] = []
+        shown: Shown | None = None
         if kubeconfig is not None or context:
-            shown = [list_cluster(kubeconfig, context, tell), list_control_plane(kubeconfig, context, tell)]
-        read = read_input(paths or [], [each for one in shown for each in one.readings])
+            shown = list_cluster(kubeconfig, context, tell, CONTROL_PLANE)
+        read = read_input(paths or [], () if shown is None else shown.readings)
         snapshot = Snapshot.build(read.objects)
         found = judge(
             read.objects,
@@ -72,7 +71,7 @@ def evaluate(
             idle_minutes=None if idle_minutes is None else Fraction(str(idle_minutes)),
             progress=lambda what, done, total: progress.update(task, description=what, completed=done, total=total),
         )
-    unread = [sentence for one in shown for sentence in one.unread]
+    unread = () if shown is None else shown.unread
     refused = [*read.refused, *(str(snapshot.problems[key]) for key in sorted(snapshot.problems))]
     for sentence in refused:
         stderr.print(f"refused  {sentence}", markup=False, soft_wrap=True)
