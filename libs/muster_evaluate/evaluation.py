@@ -113,7 +113,8 @@ def _assumptions(idle: Fraction, idle_from: str, most: int | None, most_from: st
     found = [
         "pods are taken one by one, by priority, gangs first, then by name; first fit over nodes by name",
         "a pod that fits nowhere buys from the cheapest group (price per node, then name) whose example node takes it",
-        "a group's example is its first ready node, else its template: values and labels of one node for all",
+        "a group's example is its first ready node, else its template (more than an autoscaler may know of it)",
+        "values and labels of the example are taken for all new nodes of its group",
         "no pod knows of the other members of its gang, their domain or a claim that they share before it has devices",
         f"a group grows by its atomic unit; {limit}",
         "every order is filled at once: no stockout, no delay, the devices that the template promises",

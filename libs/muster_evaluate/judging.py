@@ -35,14 +35,17 @@ class CapabilityRow:
 def judge(
     components: Sequence[Component], files: Sequence[ConfigFile], *, shows_workloads: bool
 ) -> tuple[CapabilityRow, ...]:
-    """One row for each capability. `shows_workloads`: the input has Deployments, so what it lacks is not installed."""
+    """One row for each capability. `shows_workloads`: the input has Deployments, so what it lacks is not installed.
+
+    Among components of one answer those that are here come first, then those that could offer more."""
+    here = {each.part for each in components}
     return tuple(
         CapabilityRow(
             capability,
             tuple(
                 sorted(
                     (_verdict(which, offers[which], components, files, shows_workloads) for which in _JUDGED),
-                    key=lambda each: (-each.level, each.part not in {c.part for c in components}, each.part),
+                    key=lambda each: (-each.level, each.part not in here, -offers[each.part].level, each.part),
                 )
             ),
         )
@@ -82,4 +85,6 @@ def _of_component(component: Component, offer: Offer, files: Sequence[ConfigFile
         read = tuple(each.read_from for each in open_ if each.read_from)
         return Verdict(component.part, Level.UNKNOWN, "; ".join(each.why for each in open_), read)
     read = tuple(dict.fromkeys(each.read_from for each in met if each.read_from)) or (str(component.where),)
-    return Verdict(component.part, offer.level, "; ".join((offer.why, *(each.why for each in met))), read)
+    return Verdict(
+        component.part, offer.level, "; ".join(dict.fromkeys((offer.why, *(each.why for each in met)))), read
+    )

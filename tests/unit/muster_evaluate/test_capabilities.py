@@ -136,3 +136,9 @@ def test_what_a_dump_without_workloads_lacks_is_unknown_and_else_not_installed()
     assert (hidden[C.TEMPLATES].level, shown[C.TEMPLATES].level) == (Level.UNKNOWN, Level.NO)
     assert shown[C.GROUP_CLAIMS].level is Level.UNKNOWN, "a managed control plane hides its scheduler"
     assert hidden[C.ATOMIC].level is Level.NO, "nobody offers it, whoever runs"
+
+
+def test_among_noes_the_component_that_is_here_and_could_do_more_speaks() -> None:
+    row = judged(an_autoscaler(), a_scheduler("v1.37.0", "GenericWorkload=true"))[C.TOPOLOGY_PLACING]
+    assert [each.part for each in row.verdicts[:2]] == [Part.SCHEDULER, Part.AUTOSCALER]
+    assert "TopologyAwareWorkloadScheduling" in row.verdicts[0].why

@@ -8,7 +8,7 @@ import yaml
 
 from muster_cli.console import print_table, stdout
 from muster_cli.exits import UserError
-from muster_evaluate import CapabilityRow, ConfigFile, Evaluation, Setting, Share, Side, State, Where
+from muster_evaluate import CapabilityRow, Component, ConfigFile, Evaluation, Setting, Share, Side, State, Where
 from muster_kube import Manifest, Reading, Rejected, Skipped, object_key, read_path
 
 CONTROL_KINDS = frozenset(
@@ -180,7 +180,12 @@ def print_evaluation(found: Evaluation) -> None:
     print_table(
         ("HAS", "NEEDED", "CAPABILITY", "WHY, AND WHERE IT WAS READ"),
         [
-            (row.level.word, "yes" if row.capability in found.needed else "-", row.capability, _reason(row))
+            (
+                row.level.word,
+                "yes" if row.capability in found.needed else "-",
+                row.capability,
+                _reason(row, found.components),
+            )
             for row in ordered
         ],
         empty="",
@@ -215,9 +220,12 @@ def print_evaluation(found: Evaluation) -> None:
     _say(_verdict(found))
 
 
-def _reason(row: CapabilityRow) -> str:
+def _reason(row: CapabilityRow, components: Sequence[Component]) -> str:
+    """The component itself is in a table of its own."""
     best = row.verdicts[0]
-    read = f" ({', '.join(best.read_from)})" if best.read_from else ""
+    listed = {str(each.where) for each in components}
+    fields = [each for each in best.read_from if each not in listed]
+    read = f" ({', '.join(fields)})" if fields else ""
     return f"{best.part}: {best.why}{read}"
 
 
