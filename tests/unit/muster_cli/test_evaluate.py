@@ -1,5 +1,6 @@
 """`muster evaluate` on files."""
 
+import re
 from pathlib import Path
 
 import orjson
@@ -11,6 +12,8 @@ from muster_cli.app import app
 from muster_cli.exits import UserError
 from support.cluster_objects import Json, a_group, a_pod, an_object, gpus
 from unit.muster_evaluate.clusters import CLASS, a_kueue, a_pending_gang, a_scheduler, an_autoscaler
+
+ROOT = Path(__file__).parents[3]
 
 
 def dump(folder: Path, *objects: Json) -> str:
@@ -112,3 +115,14 @@ def test_work_that_cannot_be_read_is_told_and_makes_the_answer_incomplete(tmp_pa
 def test_the_help_has_examples() -> None:
     status, text = ask("--help")
     assert (status, "muster evaluate examples/fleet examples/story-1" in text) == (0, True)
+
+
+def test_the_tour_shows_what_the_command_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    (shown,) = re.findall(
+        r"```console\n\$ muster evaluate examples/evaluate --needed\n(.*?)```",
+        (ROOT / "docs" / "tour.md").read_text(),
+        re.S,
+    )
+    status, text = ask("examples/evaluate", "--needed")
+    assert (status, [line.rstrip() for line in text.splitlines()]) == (1, shown.splitlines())

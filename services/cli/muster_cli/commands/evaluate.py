@@ -30,6 +30,9 @@ def evaluate(
             "--idle-minutes", min=0, help="life of an unneeded node; default: --scale-down-unneeded-time, else 10"
         ),
     ] = None,
+    needed: Annotated[
+        bool, typer.Option("--needed", help="in the table only capabilities that the pending work needs")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Say whether kube-scheduler, Cluster Autoscaler, Karpenter and Kueue of this cluster can serve gangs with claims.
@@ -42,6 +45,8 @@ def evaluate(
     input was refused or could not be read; 3: the live cluster does not answer.
 
     Examples:
+
+      muster evaluate examples/evaluate --needed
 
       muster evaluate examples/fleet examples/story-1
 
@@ -78,7 +83,7 @@ def evaluate(
     for sentence in unread:
         stderr.print(f"warning  {sentence}; the answer may lack it", markup=False, soft_wrap=True)
     if output is Output.TABLE:
-        print_evaluation(found)
+        print_evaluation(found, only_needed=needed)
     else:
         print_document(evaluation_document(found), output)
     if refused or unread or found.pending.unread:

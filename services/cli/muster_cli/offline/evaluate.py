@@ -163,7 +163,7 @@ def _side(side: Side) -> Json:
     }
 
 
-def print_evaluation(found: Evaluation) -> None:
+def print_evaluation(found: Evaluation, *, only_needed: bool) -> None:
     """For people, in 80 columns."""
     print_table(
         ("COMPONENT", "VERSION", "WHERE"),
@@ -176,7 +176,8 @@ def print_evaluation(found: Evaluation) -> None:
     unknown = sum(1 for each in found.gates if each.state is State.UNKNOWN)
     _say(f"gates that are off: {', '.join(off) or 'none that is known'}" + (f"; {unknown} unknown" if unknown else ""))
     stdout.print()
-    ordered = sorted(found.capabilities, key=lambda row: row.capability not in found.needed)
+    shown = [row for row in found.capabilities if row.capability in found.needed or not only_needed]
+    ordered = sorted(shown, key=lambda row: row.capability not in found.needed)
     print_table(
         ("HAS", "NEEDED", "CAPABILITY", "WHY, AND WHERE IT WAS READ"),
         [
@@ -188,7 +189,7 @@ def print_evaluation(found: Evaluation) -> None:
             )
             for row in ordered
         ],
-        empty="",
+        empty="the pending work needs none of the capabilities that are judged",
     )
     stdout.print()
     if found.comparison.rows:
