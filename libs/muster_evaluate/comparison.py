@@ -131,9 +131,9 @@ def _pod_by_pod(snapshot: Snapshot, view: Snapshot, works: Sequence[Work], terms
 def _outcome(work: Work, started: int, orders: Sequence[NewNodes], served: int) -> Outcome:
     if started:
         return Outcome.STARTS if started >= work.pods or work.together else Outcome.PARTIAL
-    if served >= work.pods:
-        return Outcome.WRONG_SHAPE
-    return Outcome.PARTIAL if orders else Outcome.WAITS
+    if not orders:
+        return Outcome.WAITS
+    return Outcome.WRONG_SHAPE if served >= work.pods else Outcome.PARTIAL
 
 
 def _by_plan(snapshot: Snapshot, works: Sequence[Work], terms: Terms, progress: Progress) -> _Run:

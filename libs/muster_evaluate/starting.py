@@ -40,7 +40,9 @@ def start(snapshot: Snapshot, work: Work) -> Started:
     booked = book_placements(snapshot, most, found.placements)
     nodes = frozenset(each.target.name for each in found.placements if isinstance(each.target, ExistingNode))
     placed = len(found.placements)
-    return Started(placed, nodes, booked, "" if placed >= work.pods else f"{work.pods - placed} pods fit nowhere")
+    return Started(
+        placed, nodes, booked, "" if placed >= work.pods else f"{work.pods - placed} of {work.pods} pods fit nowhere"
+    )
 
 
 def most_of(snapshot: Snapshot, work: Work, policy: Policy) -> tuple[Gang, Plan | NoPlan]:

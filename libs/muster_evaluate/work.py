@@ -54,13 +54,15 @@ def pending_work(objects: Sequence[Json], snapshot: Snapshot) -> Pending:
     """In the order of a scheduler's queue: priority first, then gangs before single pods, then by name."""
     works: list[Work] = []
     unread: list[Unread] = []
-    requested: set[tuple[str, str]] = set()
-    for obj in sorted((each for each in objects if text(each.get("kind")) == "ProvisioningRequest"), key=_name):
-        requested.add(_name(obj))
-        if not _is_settled(obj):
-            _add(
-                f"ProvisioningRequest/{'/'.join(_name(obj))}", Gang.from_request(obj, snapshot), works, unread, snapshot
-            )
+    requests = {_name(each): each for each in objects if text(each.get("kind")) == "ProvisioningRequest"}
+    named: set[tuple[str, str]] = set()
+    for name in sorted(requests):
+        found = Gang.from_request(requests[name], snapshot)
+        if _is_settled(requests[name]) or (isinstance(found, Gang) and _is_of_its_group(found, snapshot)):
+            continue
+        if isinstance(found, Gang):
+            named |= {(found.namespace, group) for group in found.pod_groups}
+        _add(f"ProvisioningRequest/{'/'.join(name)}", found, works, unread, snapshot)
     gated = {
         _name(each) for each in objects if text(each.get("kind")) == "Pod" and parts(each, "spec", "schedulingGates")
     }
@@ -72,7 +74,9 @@ def pending_work(objects: Sequence[Json], snapshot: Snapshot) -> Pending:
         if pod.node or pod.finished or pod.terminating:
             continue
         request = next((pod.spec.annotations[name] for name in CONSUME if name in pod.spec.annotations), "")
-        if request and (pod.namespace, request) in requested:
+        if request and (pod.namespace, request) in requests and pod.spec.pod_group != request:
+            continue
+        if (pod.namespace, pod.spec.pod_group) in named:
             continue
         if (pod.namespace, pod.name) in gated:
             held += 1
@@ -169,6 +173,20 @@ def _spec(pod: Pod, snapshot: Snapshot) -> PodSpec:
         annotations=_unnumbered(pod.spec.annotations),
         claims=tuple(entries),
     )
+
+
+def _is_of_its_group(gang: Gang, snapshot: Snapshot) -> bool:
+    """Whether a request asks for the pods of the PodGroup of its own name, which stands for them: it has the domain."""
+    group = snapshot.tables.pod_groups.get(ObjectKey("PodGroup", gang.namespace, gang.name))
+    if group is None or group.min_count is None or gang.pod_groups:
+        return False
+    members = [
+        pod.spec
+        for pod in snapshot.tables.pods.values()
+        if (pod.namespace, pod.spec.pod_group) == (gang.namespace, gang.name) and not pod.node and not pod.finished
+    ]
+    asked = [(each.spec.requests, each.spec.claims, each.spec.node_selector) for each in gang.pod_sets]
+    return bool(members) and all((each.requests, each.claims, each.node_selector) in asked for each in members)
 
 
 def _likeness(pod: Pod, snapshot: Snapshot) -> str:

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 from muster_evaluate import Capability, Outcome
+from muster_evaluate.fields import part
 from support.cluster_objects import (
     Json,
     a_claim,
@@ -220,3 +221,32 @@ def test_what_plain_pods_need_is_there_and_gangs_over_groups_miss_what_nobody_ha
 def test_the_same_input_in_any_order_has_the_same_answer() -> None:
     objects = [CLASS, a_group("g", gpus(2), most=3), *a_pending_gang("a", 2), *a_pending_gang("b", 2)]
     assert evaluated(*objects).comparison == evaluated(*reversed(objects)).comparison
+
+
+def test_a_request_for_the_pods_of_the_group_of_its_name_is_the_same_work() -> None:
+    gang = a_pending_gang("train", 2)
+    template = {"metadata": {}, "spec": part(gang[-1], "spec")}
+    bare = {key: value for key, value in template["spec"].items() if key != "schedulingGroup"}
+    request = an_object(
+        "autoscaling.x-k8s.io/v1",
+        "ProvisioningRequest",
+        "train",
+        "team-a",
+        spec={
+            "provisioningClassName": "atomic.muster.dev",
+            "podSets": [{"podTemplateRef": {"name": "work"}, "count": 2}],
+        },
+    )
+    for spec, subject in ((bare, "PodGroup/team-a/train"), (template["spec"], "ProvisioningRequest/team-a/train")):
+        work = an_object("v1", "PodTemplate", "work", "team-a", template={"metadata": {}, "spec": spec})
+        found = evaluated(CLASS, a_group("g", gpus(2)), *gang, request, work)
+        assert [(row.work.subject, row.work.pods) for row in found.comparison.rows] == [(subject, 2)]
+        assert found.comparison.muster.nodes == 2
+
+
+def test_a_gang_that_only_finds_existing_nodes_of_no_use_buys_nothing_and_waits() -> None:
+    nodes = [
+        each for name in ("n1", "n2") for each in (a_node(name, labels={RACK: name}), a_slice(name, gpus(2), pool=name))
+    ]
+    found = evaluated(CLASS, *nodes, *a_pending_gang("train", 2, key=RACK))
+    assert [(row.pod_by_pod.outcome, row.pod_by_pod.orders) for row in found.comparison.rows] == [(Outcome.WAITS, ())]
