@@ -118,7 +118,7 @@ def _assumptions(idle: Fraction, idle_from: str, most: int | None, most_from: st
         "no pod knows of the other members of its gang, their domain or a claim that they share before it has devices",
         f"a group grows by its atomic unit; {limit}",
         "every order is filled at once: no stockout, no delay, the devices that the template promises",
-        "a gang starts only whole, placed as well as anybody could; meanwhile nobody else uses its nodes",
+        "a gang starts only whole, placed as well as anybody could; nodes of no use to it may serve later work",
         f"a node that serves nobody is removed after {float(idle * 60):g} min ({idle_from}); then the round repeats",
         "requests of every class and PodGroups are served; members that do not exist yet are like the last one",
         "Muster orders only for a gang that has a whole plan, in the same order of work",
