@@ -8,6 +8,7 @@ from muster_cli.commands.asyncapi import asyncapi
 from muster_cli.commands.audit import audit
 from muster_cli.commands.cel import cel
 from muster_cli.commands.demo import demo
+from muster_cli.commands.evaluate import evaluate
 from muster_cli.commands.events import events
 from muster_cli.commands.fragmentation import fragmentation
 from muster_cli.commands.migrate import migrate
@@ -39,6 +40,7 @@ app.command(rich_help_panel=ASK)(status)
 app.command(rich_help_panel=ASK)(events)
 app.command(rich_help_panel=OFFLINE)(audit)
 app.command(rich_help_panel=OFFLINE)(fragmentation)
+app.command(rich_help_panel=OFFLINE)(evaluate)
 app.command(rich_help_panel=OFFLINE)(plan)
 app.command(rich_help_panel=OFFLINE)(migrate)
 app.command(rich_help_panel=OFFLINE)(allocate)

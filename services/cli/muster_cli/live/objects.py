@@ -35,6 +35,15 @@ Tell = Callable[[str], None]
 
 _BESIDE = (Wanted("ResourceQuota", "", ("v1",), "resourcequotas"),)
 """Kinds that an audit asks for beside those that the services follow."""
+CONTROL_PLANE = (
+    Wanted("Deployment", "apps", ("v1",), "deployments"),
+    Wanted("DaemonSet", "apps", ("v1",), "daemonsets"),
+    Wanted("StatefulSet", "apps", ("v1",), "statefulsets"),
+    Wanted("ConfigMap", "", ("v1",), "configmaps"),
+    Wanted("APIService", "apiregistration.k8s.io", ("v1",), "apiservices"),
+    Wanted("CustomResourceDefinition", "apiextensions.k8s.io", ("v1",), "customresourcedefinitions"),
+)
+"""What runs a cluster: workloads, configuration, and the API versions that it serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +55,12 @@ class Shown:
     unread: tuple[str, ...]
 
 
-def list_cluster(kubeconfig: Path | None, context: str, tell: Tell) -> Shown:
-    """Every kind that Muster reads, listed once; nothing is written. A kind that the cluster lacks is left out, one
-    that we may not list is told. Raises UserError where the cluster cannot be reached."""
+def list_cluster(kubeconfig: Path | None, context: str, tell: Tell, also: Sequence[Wanted] = ()) -> Shown:
+    """Every kind that Muster reads and those in `also`, listed once, read-only. A kind that the cluster lacks
+    is left out, one that we may not list is told. Raises UserError where the cluster cannot be reached."""
     access = find_access(kubeconfig, context)
     try:
-        return uvloop.run(_listed(KubeClient(access, agent="muster-cli"), tell))
+        return uvloop.run(_listed(KubeClient(access, agent="muster-cli"), tell, also))
     except AccessInvalid as error:
         raise UserError(f"{error}; name a kubeconfig by --kubeconfig and a context by --context") from error
     except Unreachable as error:
@@ -60,12 +69,12 @@ def list_cluster(kubeconfig: Path | None, context: str, tell: Tell) -> Shown:
         raise UserError(f"{describe(access)}: {error}; it needs the right to get and list") from error
 
 
-async def _listed(opened: KubeClient, tell: Tell) -> Shown:
+async def _listed(opened: KubeClient, tell: Tell, also: Sequence[Wanted]) -> Shown:
     readings: list[Reading] = []
     unread: list[str] = []
     async with opened as client:
         wanted = [Wanted(kind.name, kind.group, kind.versions, kind.plural) for kind in KINDS.values()]
-        for kind, found in (await discover(client, [*wanted, *_BESIDE])).items():
+        for kind, found in (await discover(client, [*wanted, *_BESIDE, *also])).items():
             sentence = _cannot(kind, found)
             if sentence:
                 unread.append(sentence)
