@@ -4,7 +4,7 @@ The checks explain; whether a plan still holds is decided by `verify` (C9).
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from muster_dra import Attribute, Device, InvalidObject, PoolId, ResourceSlice
@@ -96,15 +96,8 @@ def _devices(
 ) -> Iterator[ShapeMismatch]:
     wanted, arrived = _listed(promised), _listed(own)
     open_keys = _unknown(template)
-    left = Counter(_class(each, open_keys) for each in arrived)
-    missing: list[_Found] = []
-    for each in wanted:
-        key = _class(each, open_keys)
-        if left[key]:
-            left[key] -= 1
-        else:
-            missing.append(each)
     by_name = {(each.driver, each.device.name): each for each in arrived}
+    missing = _unmatched(wanted, arrived, open_keys)
     short: Counter[str] = Counter()
     for each in missing:
         same = by_name.get((each.driver, each.device.name))
@@ -119,6 +112,38 @@ def _devices(
         found = total[driver] - short[driver]
         text = f"{found} of {total[driver]} promised devices of {driver} arrived ({have[driver]} are there in all)"
         yield _mismatch("C2", f"{total[driver]} devices of {driver}", found, text)
+
+
+def _unmatched(wanted: Sequence[_Found], arrived: Sequence[_Found], open_keys: frozenset[str]) -> list[_Found]:
+    """Promised devices for which none arrived: each takes its namesake, else an equal, else one that is more."""
+    free = {(each.driver, each.device.name): each for each in arrived}
+
+    def take(choose: Callable[[_Found], Iterable[_Found]], left: Sequence[_Found]) -> list[_Found]:
+        without: list[_Found] = []
+        for each in left:
+            keeping = (one for one in choose(each) if not any(_differences(each, one, open_keys)))
+            found = next(keeping, None)
+            if found is None:
+                without.append(each)
+            else:
+                del free[found.driver, found.device.name]
+        return without
+
+    def namesake(each: _Found) -> Iterable[_Found]:
+        same = free.get((each.driver, each.device.name))
+        return () if same is None else (same,)
+
+    def equals(each: _Found) -> Iterable[_Found]:
+        key = _class(each, open_keys)
+        return (one for one in free.values() if one.driver == each.driver and _class(one, open_keys) == key)
+
+    def more(each: _Found) -> Iterable[_Found]:
+        return (one for one in free.values() if one.driver == each.driver)
+
+    left: Sequence[_Found] = wanted
+    for choose in (namesake, equals, more):
+        left = take(choose, left)
+    return list(left)
 
 
 def _differences(wanted: _Found, found: _Found, open_keys: frozenset[str]) -> Iterator[ShapeMismatch]:

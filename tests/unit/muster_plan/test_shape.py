@@ -34,6 +34,15 @@ def test_names_and_order_of_devices_are_no_promise() -> None:
     assert not compared(group("h100", devices=gpus(4)), arrival(renamed))
 
 
+def test_a_device_that_publishes_more_than_was_promised_keeps_the_promise_under_any_name() -> None:
+    rich = [gpu(index, serial=f"s-{index}") for index in range(4)]
+    renamed = [{**each, "name": f"dev-{index}"} for index, each in enumerate(rich)]
+    for arrived in (rich, renamed, [*rich[:2], *gpus(4)[2:]]):
+        assert not compared(group("h100", devices=gpus(4)), arrival(arrived))
+    (short,) = compared(group("h100", devices=gpus(4)), arrival(renamed[:3]))
+    assert short.sentence == "3 of 4 promised devices of gpu.example.com arrived (3 are there in all)"
+
+
 @pytest.mark.parametrize(
     ("arrived", "check", "sentence"),
     [
