@@ -5,12 +5,13 @@ holder still tries to append is refused by the store (`CommandHandler.take_over`
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import structlog
 
-from muster_eventstore import CommandHandler, EventStore, Fenced, HeldBy, Lease, Leases
+from muster_eventstore import CommandHandler, EventStore, Fenced, HeldBy, Lease, Leases, TransientError
 from muster_servicekit.clock import Clock
 from muster_servicekit.grpc import settings_tls, start_server
 from muster_servicekit.process_owner import is_gone, own_name
@@ -24,6 +25,7 @@ S = TypeVar("S")
 E = TypeVar("E")
 Read = Callable[[], Awaitable[int]]
 _PAUSE = 0.05
+_RELEASE = 1.0
 
 
 class Leadership:
@@ -97,9 +99,12 @@ async def take_leases(
             await asyncio.gather(*keeping, return_exceptions=True)
 
     async def release() -> None:
-        for lease in held:
-            if lease.valid:
-                await leases.release(lease)
+        # While the store is away nobody can be let in; the lease then runs out by itself.
+        with contextlib.suppress(TimeoutError, TransientError):
+            async with asyncio.timeout(_RELEASE):
+                for lease in held:
+                    if lease.valid:
+                        await leases.release(lease)
 
     runtime.supervise("leases", keep)
     runtime.stack.push_async_callback(release)

@@ -1,4 +1,4 @@
-"""Three hundred seeds without a violation. Two classes, so that two workers share them."""
+"""Three hundred seeds without a violation but those that are known and open. Two classes, so that two workers share them."""
 
 import pytest
 
@@ -6,12 +6,17 @@ from simulation.run import run_seed
 
 pytestmark = pytest.mark.slow
 _CHUNK = 10
+OPEN = frozenset({70, 120, 121, 139, 154})
+"""Seeds whose violation is not mended yet (docs/simulation.md). One that no longer fails has to leave this list."""
 
 
 def check(start: int) -> None:
     """A chunk of seeds; `python -m tests.simulation --seed N` tells the story of one that fails."""
-    broken = {seed: result.violations for seed in range(start, start + _CHUNK) if (result := run_seed(seed)).violations}
-    assert {seed: [str(each) for each in found] for seed, found in broken.items()} == {}
+    seeds = range(start, start + _CHUNK)
+    broken = {seed: result.violations for seed in seeds if (result := run_seed(seed)).violations}
+    told = {seed: [str(each) for each in found] for seed, found in broken.items() if seed not in OPEN}
+    assert told == {}
+    assert broken.keys() == OPEN & set(seeds), "a seed of the list no longer fails"
 
 
 class TestTheFirstHalf:

@@ -68,6 +68,7 @@ def expired(story: Story) -> None:
 def revoked(story: Story) -> None:
     ready(story)
     story.tell(RecordNodeLoss(NodeName("x1"), story.now))
+    story.refused(NoPlanKind.NEVER, attempt=2)  # the repair
     given_back(story)
 
 
