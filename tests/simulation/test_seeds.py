@@ -1,4 +1,4 @@
-"""Three hundred seeds without a violation but those that are known and open. Two classes, so that two workers share them."""
+"""Three hundred seeds without a violation but the known open ones. Two classes, so that two workers share them."""
 
 import pytest
 
