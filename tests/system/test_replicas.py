@@ -40,6 +40,7 @@ async def test_a_stalled_replica_is_replaced_and_ends_when_it_wakes(
     muster, second = replicated
     asked = muster.muster("request", EXAMPLES / "story-1", "--no-wait")
     assert asked.status == 0, asked.err
+    gang = asked.out.strip()
     first = dict(muster.services)
     for name in SERVICES:
         os.kill(first[name].pid, signal.SIGSTOP)
@@ -50,6 +51,7 @@ async def test_a_stalled_replica_is_replaced_and_ends_when_it_wakes(
             process.wait_serving()
         async with store_on(muster.nats.url) as store:
             await stories.wait_consumed(store)
+            await stories.check_story_1(muster, store, gang)
             positions = await _positions(store)
             for name in SERVICES:
                 os.kill(first[name].pid, signal.SIGCONT)
