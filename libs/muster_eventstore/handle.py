@@ -164,6 +164,13 @@ class CommandHandler(Generic[C, S, E]):
                     return recorded
         raise TransientError(f"{subject}: lost {_ROUNDS} races against another writer")
 
+    async def refresh(self, subject: str) -> None:
+        """Read what another process has appended: one that ended may have had an append under way, which the store
+        took after this process had loaded."""
+        aggregate = self._aggregate(subject)
+        async with aggregate.lock:
+            await self._catch_up(subject, aggregate)
+
     async def take_over(self, is_open: Callable[[S], bool] = lambda _: True) -> int:
         """Fence every open aggregate: an empty batch with this holder's token moves each subject on, so that the store
         refuses what a former holder still tries to append. The number of aggregates fenced."""

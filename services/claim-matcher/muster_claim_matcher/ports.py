@@ -41,6 +41,10 @@ class Ledgers(Protocol):
         """Decide and record, once for the cause. Raises DomainError, TransientError."""
         ...
 
+    async def refresh(self, subject: str) -> None:
+        """Read what a former process of this service has appended after this one had read the ledger."""
+        ...
+
 
 class Work(Protocol):
     """Where long computations run, so that queries are answered meanwhile."""

@@ -52,6 +52,10 @@ class Confirmer:
     async def confirm(self, cluster: ClusterId, asked: ConfirmationAsked, cause: Cause) -> None:
         """Answer an attempt once. Raises TransientError when facts are late or the gang's request is not known yet."""
         subject = ledger_subject(cluster)
+        if self._ledgers.state(subject).standing(asked.gang).answered < asked.attempt:
+            # Who asks has seen this attempt booked, so the ledger is not up to date: it may be asked before the booking
+            # command, whose answer was lost, comes again.
+            await self._ledgers.refresh(subject)
         for last in (*[False] * (_ROUNDS - 1), True):
             if asked.check and awaits_verification(self._ledgers.state(subject), asked.gang, asked.attempt):
                 raise TransientError(f"gang {asked.gang}: attempt {asked.attempt} has not been verified yet")

@@ -10,9 +10,10 @@ import pytest
 from muster.events.claims.v1 import claims_pb2
 from muster_claim_matcher.domain.ledger import LEDGER, Ledger, LedgerCommand, LedgerEvent
 from muster_claim_matcher.domain.seen import ListCompleted, ObjectSeen
-from muster_claim_matcher.domain.wishes import BookingAsked, Wish
+from muster_claim_matcher.domain.wishes import BookingAsked, ConfirmationAsked, Wish
 from muster_claim_matcher.handlers.book import Booker
 from muster_claim_matcher.handlers.cluster import Clusters
+from muster_claim_matcher.handlers.confirm import Confirmer
 from muster_claim_matcher.handlers.subjects import ledger_subject
 from muster_claim_matcher.handlers.wishes import Wishes
 from muster_claim_matcher.handlers.world import World
@@ -130,6 +131,23 @@ async def test_a_booking_that_comes_again_plans_nothing() -> None:
     before = replica.ledger
     await replica.booker.book(HERE, asked(A), Cause.first("another delivery"))
     assert replica.ledger is before
+
+
+async def test_a_verification_finds_a_booking_that_was_stored_after_the_ledger_was_read() -> None:
+    server = a_server()
+    former, successor = a_replica(server), a_replica(server)
+    await successor.ledgers.load([ledger_subject(HERE)])
+    request = asked(A)
+    await former.book(request)
+    wishes = Wishes()
+    wishes.put(HERE, A, request.wish)
+    clusters = Clusters(a_world(), Level(), newest, 0.0)
+    confirmer = Confirmer(clusters, successor.ledgers, wishes, at_once)
+    await confirmer.confirm(HERE, ConfirmationAsked(A, 1, (), 0), Cause.first("confirm"))
+    standing = successor.ledger.standing(A)
+    assert (standing.answered, standing.verified) == (1, 1)
+    assert standing.booking is not None
+    assert standing.booking.confirmed
 
 
 async def test_a_gang_may_keep_its_own_devices_in_its_next_attempt() -> None:
