@@ -87,7 +87,8 @@ async def check_story_1(muster: MusterProcesses, store: EventStore, gang: str) -
     """The end of story 1 as it is without any fault; AssertionError names what is different."""
     view = await _consumed(muster, store, gang, pods=4)
     assert view.attempt == 1
-    assert [(order.count, order.state, len(order.nodes)) for order in view.orders] == [(2, "filled", 2)]
+    found = [(order.count, order.state, len(order.nodes)) for order in view.orders]
+    assert found == [(2, "filled", 2)], f"{found} of {view.orders}"
     await _check_orders(muster, store, [list(view.orders[0].nodes)])
     shown = objects(muster)
     assert sorted(nodes_of(shown, gang)) == sorted(view.orders[0].nodes)

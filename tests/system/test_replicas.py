@@ -51,6 +51,10 @@ async def test_a_stalled_replica_is_replaced_and_ends_when_it_wakes(
             process.wait_serving()
         async with store_on(muster.nats.url) as store:
             await stories.wait_consumed(store)
+            # Facts that the stalled coordinator had pulled come again after their consumer's ack wait.
+            wait_for(
+                lambda: orders_of(muster, gang) == ["filled"], "the order is told to the coordinator that took over"
+            )
             await stories.check_story_1(muster, store, gang)
             positions = await _positions(store)
             for name in SERVICES:
@@ -64,6 +68,10 @@ async def test_a_stalled_replica_is_replaced_and_ends_when_it_wakes(
             if first[name].pid:
                 first[name].kill()
     assert all("Traceback" not in process.text() for process in (*first.values(), *second.values()))
+
+
+def orders_of(muster: MusterProcesses, gang: str) -> list[str]:
+    return [order.state for order in stories.gang_view(muster, gang).orders]
 
 
 def test_a_standby_ends_at_once_when_it_is_asked_to(
