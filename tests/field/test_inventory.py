@@ -16,7 +16,9 @@ from muster_audit import Dump, Frame, Report, audit, frames_of
 from muster_audit.frames import EVENT, STEP
 from muster_eventstore import JetStreamStore
 
-pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+pytestmark = pytest.mark.skipif(
+    bool(missing()), reason="the recorded cases of shared/field are not at hand; MUSTER_FIELD names their folder"
+)
 STEPPED = [case for case in cases() if len(frames_of([case.dump()])) > 1]
 
 

@@ -28,7 +28,7 @@ COMPARED = ("feasible", "cost", "newNodes", "never", "evenEmpty")
 def rows(name: str) -> Iterator[dict[str, Any]]:
     path = CORPUS / f"{name}.jsonl.gz"
     if not path.exists():
-        pytest.skip(f"{path} is not there; set MUSTER_CORPUS")
+        pytest.skip(f"the recorded answers of shared/corpus are not at hand: {path} is not there; set MUSTER_CORPUS")
     with gzip.open(path, "rt") as lines:
         yield from map(json.loads, lines)
 

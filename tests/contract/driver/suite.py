@@ -134,7 +134,7 @@ class DriverContract:
 
     async def test_a_change_is_told(self, rig: Rig) -> None:
         if not rig.tells_of_changes:
-            pytest.skip("this provider tells nobody")
+            pytest.skip("this provider has no message to nudge a driver with: it is asked again and again instead")
         told = asyncio.ensure_future(rig.driver.wait_change(rig.group))
         await asyncio.sleep(0)
         assert not told.done()

@@ -277,7 +277,7 @@ async def test_a_group_that_the_provider_lost_is_refused(provider: ScriptedProvi
 @pytest.fixture(scope="module")
 def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
+        pytest.skip("openssl, which makes the certificates of this test, is not installed")
     return Authority(tmp_path_factory.mktemp("certificates")).create()
 
 

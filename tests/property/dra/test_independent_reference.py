@@ -31,7 +31,7 @@ def _value(value: Any) -> Any:
 def test_it_answers_recorded_problems_as_recorded(name: str, every: int) -> None:
     reason = missing(name)
     if reason is not None:
-        pytest.skip(reason)
+        pytest.skip(f"the recorded answers of shared/corpus are not at hand: {reason}")
     decided = 0
     for number, row in enumerate(rows(name)):
         if number % every:

@@ -24,7 +24,7 @@ def test_an_example_of_the_tour_is_real_output(
     command: str, shown: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not FIELD.is_dir():
-        pytest.skip(f"{FIELD} is not there; set MUSTER_FIELD")
+        pytest.skip(f"the inventories of shared/field are not at hand: {FIELD} is not there; set MUSTER_FIELD")
     places = {"../shared/field": str(FIELD), "/tmp/new": str(tmp_path)}  # noqa: S108 - the tour's own words
     arguments = command
     for word, place in places.items():
