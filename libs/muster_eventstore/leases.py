@@ -22,6 +22,7 @@ log = structlog.get_logger("muster.lease")
 _TTL = "Nats-TTL"
 _OPERATION = "KV-Operation"
 _LEASE_TYPE = "muster.lease"
+_ROUNDS = 5  # renewals of our own that may come in late, one after the other
 _MARGIN = 1.0  # seconds before the store's expiry at which a holder steps down
 
 
@@ -98,9 +99,12 @@ class Leases:
 
     async def regain(self, lease: Lease) -> Lease | HeldBy:
         """After `keep` has given up: the same lease where it stands, a new one where it ran out, or its holder."""
-        last = await self._store.last(lease_subject(lease.key))
-        if last is not None and _holder(last) == self._owner:
-            lease.revision = last.sequence  # of a renewal, perhaps, whose answer was lost
+        for _ in range(_ROUNDS):
+            last = await self._store.last(lease_subject(lease.key))
+            if last is None or _holder(last) != self._owner:
+                break
+            # Perhaps of a renewal whose answer was lost; another one may still be on its way from before an outage.
+            lease.revision = last.sequence
             if await self.renew(lease):
                 return lease
         return await self.acquire(lease.key)

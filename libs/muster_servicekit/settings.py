@@ -32,7 +32,7 @@ class ServiceSettings(BaseSettings):
     clusters: Annotated[tuple[str, ...], NoDecode] = ("local",)
     state_dir: Path = Path(".muster")
     lease_seconds: int = Field(
-        default=0, ge=0, description="how long a replica that is silent keeps its lease; 0: there is one replica only"
+        default=5, ge=0, description="how long a replica that is silent keeps its lease; 0: there is one replica only"
     )
     redis_url: str | None = Field(default=None, pattern=r"^(redis|rediss|unix)://\S+$")
     log_format: str = Field(default="console", pattern=r"^(console|json)$")

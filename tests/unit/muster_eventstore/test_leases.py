@@ -59,6 +59,23 @@ async def test_a_lease_that_was_given_up_too_early_is_the_same_one_again() -> No
     assert (lease.valid, lease.token) == (True, token)
 
 
+async def test_a_renewal_of_our_own_that_comes_in_late_does_not_lose_the_lease() -> None:
+    server = MemoryServer(now)
+    late = MemoryStore(server)
+    armed: list[int] = []
+
+    async def hook(step: Step, subject: str) -> None:
+        if step is Step.BEFORE_APPEND and armed:
+            await late.append(subject, armed.pop(), b"one", a_meta("late"))
+
+    leases = Leases(MemoryStore(server, hook), "one", now=now, ttl=5)
+    lease = await leases.wait_acquire("claims/c1")
+    lease.valid_until = 0.0
+    armed.append(lease.revision)
+    assert await leases.regain(lease) is lease
+    assert (lease.valid, armed) == (True, [])
+
+
 async def test_a_lease_that_ran_out_comes_back_as_a_new_one_unless_another_has_it() -> None:
     server = MemoryServer(now)
     one, two = (Leases(MemoryStore(server), name, now=now, ttl=2) for name in ("one", "two"))
