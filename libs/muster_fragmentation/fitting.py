@@ -61,10 +61,6 @@ class Fitting:
             found = self._copies[key] = count
         return found
 
-    def first(self, node: Node, shape: Shape, allocated: AllocatedState) -> Outcome:
-        """What the scheduler would do with one claim of the shape."""
-        return allocate(node, (shape.claim(),), self.catalog, allocated)
-
 
 def free_devices(node: Node, catalog: Catalog, allocated: AllocatedState) -> tuple[DeviceId, ...]:
     """Devices of usable pools that the node can reach alone and nobody holds any of, in the scheduler's order."""

@@ -1,7 +1,7 @@
 """What is free, what of it is of use, and to whom: by node group, domain and device class."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from muster_dra import (
@@ -77,22 +77,17 @@ class Report:
     cost: Mapping[str, float]
 
 
-@dataclass(slots=True)
-class _Place:
-    nodes: list[ClusterNode] = field(default_factory=list[ClusterNode])
-
-
 def survey(snapshot: Snapshot, shapes: Sequence[Shape], *, domain_label: str = "", gang: int = 1) -> Report:
     """The report. `domain_label` splits each group by the value of a node label; `gang`: members of a gang."""
     fitting = Fitting(snapshot.catalog)
     places = _places(snapshot, domain_label)
     classes: list[ClassRow] = []
     rows: list[ShapeRow] = []
-    for (group, domain), place in sorted(places.items()):
-        classes += _classes(snapshot, fitting, group, domain, place.nodes)
-        rows += [_shape(snapshot, fitting, shape, group, domain, place.nodes, gang) for shape in shapes]
+    for (group, domain), nodes in sorted(places.items()):
+        classes += _classes(snapshot, fitting, group, domain, nodes)
+        rows += [_shape(snapshot, fitting, shape, group, domain, nodes, gang) for shape in shapes]
     stranded = _stranded(snapshot, shapes) if shapes else ()
-    every = [node for place in places.values() for node in place.nodes]
+    every = [node for nodes in places.values() for node in nodes]
     waste = counter_waste((each.node for each in every), snapshot.catalog, snapshot.allocated)
     return Report(tuple(classes), tuple(rows), stranded, waste, _cost(snapshot, places, stranded))
 
@@ -108,20 +103,16 @@ def group_of(snapshot: Snapshot, node: ClusterNode) -> NodeGroup | None:
     return None
 
 
-def _places(snapshot: Snapshot, label: str) -> dict[tuple[str, str], _Place]:
-    found: dict[tuple[str, str], _Place] = {}
+def _places(snapshot: Snapshot, label: str) -> dict[tuple[str, str], list[ClusterNode]]:
+    found: dict[tuple[str, str], list[ClusterNode]] = {}
+    nothing = AllocatedState.empty()
     for _, node in sorted(snapshot.tables.nodes.items()):
-        if not free_or_held(node, snapshot):
+        if not free_devices(node.node, snapshot.catalog, nothing):
             continue
         group = group_of(snapshot, node)
         key = (group.name if group else NO_GROUP, node.labels.get(label, "") if label else "")
-        found.setdefault(key, _Place()).nodes.append(node)
+        found.setdefault(key, []).append(node)
     return found
-
-
-def free_or_held(node: ClusterNode, snapshot: Snapshot) -> bool:
-    """Whether the node has devices of its own."""
-    return bool(free_devices(node.node, snapshot.catalog, AllocatedState.empty()))
 
 
 def _classes(
@@ -206,14 +197,14 @@ def _nearest(refusals: Sequence[tuple[Shape, Outcome]]) -> tuple[str, str]:
 
 
 def _cost(
-    snapshot: Snapshot, places: Mapping[tuple[str, str], _Place], stranded: Sequence[Stranded]
+    snapshot: Snapshot, places: Mapping[tuple[str, str], Sequence[ClusterNode]], stranded: Sequence[Stranded]
 ) -> dict[str, float]:
     lost: dict[str, Fraction] = {}
-    for (name, _), place in sorted(places.items()):
+    for (name, _), nodes in sorted(places.items()):
         group = next((each for each in snapshot.tables.groups.values() if each.name == name), None)
         if group is None or not group.price:
             continue
-        for node in place.nodes:
+        for node in nodes:
             devices = len(free_devices(node.node, snapshot.catalog, AllocatedState.empty()))
             idle = sum(1 for each in stranded if each.node == node.name)
             lost[name] = lost.get(name, Fraction(0)) + group.price * idle / devices
