@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from muster_audit.group_reasons import group_reason
-from muster_audit.groups import belongs
 from muster_audit.growth import Growth, Unfit
 from muster_audit.idle import Use
 from muster_audit.packing import Share, nodes_together
@@ -152,7 +151,9 @@ def _nearness(unfit: Unfit) -> tuple[float, float]:
 def _unneeded(group: NodeGroup, subject: str, size: str, uses: Mapping[str, Use], scene: Scene) -> Row:
     """Nothing asks for the group: idle nodes above its minimum could go."""
     nodes = [
-        node for key in sorted(scene.snapshot.tables.nodes) if belongs(node := scene.snapshot.tables.nodes[key], group)
+        node
+        for key in sorted(scene.snapshot.tables.nodes)
+        if group.has((node := scene.snapshot.tables.nodes[key]).labels)
     ]
     idle: Sequence[str] = [node.name for node in nodes if node.name in uses and uses[node.name].idle]
     spare = max(group.current_size - group.min_size, 0)

@@ -14,14 +14,6 @@ _COMPARED = 64
 """Nodes of one group that are compared with its template."""
 
 
-def belongs(node: ClusterNode, group: NodeGroup) -> bool:
-    """Whether a node is one of the group: by its selector, else by the template's labels (architecture §8)."""
-    if group.selector is not None:
-        return group.selector.matches(node.labels)
-    labels = {key: value for key, value in group.template.labels.items() if key != group.domain_label}
-    return bool(labels) and all(node.labels.get(key) == value for key, value in labels.items())
-
-
 def says_nothing(group: NodeGroup) -> bool:
     """Whether the template names no device: nobody said what a node of the group will publish."""
     return not group.template.slices
@@ -51,7 +43,7 @@ def learned_groups(snapshot: Snapshot, frame: Frame) -> Mapping[str, Learned]:
     nodes = [node for key in sorted(snapshot.tables.nodes) if (node := snapshot.tables.nodes[key]).ready]
     found: dict[str, Learned] = {}
     for group in groups:
-        own = [node for node in nodes if belongs(node, group)]
+        own = [node for node in nodes if group.has(node.labels)]
         shown, broken = _shown(group, own, published, snapshot)
         if not own or (not says_nothing(group) and shown is None):
             continue

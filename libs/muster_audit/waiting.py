@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from muster_audit.groups import belongs
 from muster_audit.growth import Growth
 from muster_audit.misses import Misses
 from muster_audit.scene import Scene
@@ -41,7 +40,7 @@ def late_nodes(found: Misses, growth: Growth, scene: Scene) -> Sequence[Late]:
         nodes = [
             name
             for name in empty
-            if (node := scene.snapshot.node(_name(name))) is not None and belongs(node, option.group)
+            if (node := scene.snapshot.node(_name(name))) is not None and option.group.has(node.labels)
         ]
         if nodes:
             late.append(Late(option.name, tuple(nodes), option.per_node))

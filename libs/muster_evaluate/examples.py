@@ -25,16 +25,9 @@ def example_of(group: NodeGroup, snapshot: Snapshot) -> ClusterNode | None:
     nodes = snapshot.tables.nodes
     for key in sorted(nodes):
         node = nodes[key]
-        if node.ready and not node.unschedulable and _belongs(node, group):
+        if node.ready and not node.unschedulable and group.has(node.labels):
             return node
     return None
-
-
-def _belongs(node: ClusterNode, group: NodeGroup) -> bool:
-    if group.selector is not None:
-        return group.selector.matches(node.labels)
-    labels = group.template.labels
-    return bool(labels) and all(node.labels.get(name) == value for name, value in labels.items())
 
 
 def _as_shown(group: NodeGroup, snapshot: Snapshot, slices: Mapping[str, Sequence[Json]]) -> NodeGroup:

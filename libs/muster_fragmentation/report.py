@@ -93,14 +93,8 @@ def survey(snapshot: Snapshot, shapes: Sequence[Shape], *, domain_label: str = "
 
 
 def group_of(snapshot: Snapshot, node: ClusterNode) -> NodeGroup | None:
-    """The first group by name whose selector, or template's labels, the node has."""
-    for _, group in sorted(snapshot.tables.groups.items()):
-        if group.selector is not None:
-            if group.selector.matches(node.labels):
-                return group
-        elif group.template.labels and group.template.labels.items() <= dict(node.labels).items():
-            return group
-    return None
+    """The first group by name that has the node."""
+    return next((group for _, group in sorted(snapshot.tables.groups.items()) if group.has(node.labels)), None)
 
 
 def _places(snapshot: Snapshot, label: str) -> dict[tuple[str, str], list[ClusterNode]]:

@@ -56,6 +56,14 @@ class NodeGroup:
     driver: str
     template: NodeTemplate
 
+    def has(self, labels: Mapping[str, str]) -> bool:
+        """Whether a node with these labels is one of the group (architecture §8): by its selector, else by all labels
+        of the template but the domain's, of which every unit brings its own value."""
+        if self.selector is not None:
+            return self.selector.matches(labels)
+        own = {key: value for key, value in self.template.labels.items() if key != self.domain_label}
+        return bool(own) and own.items() <= labels.items()
+
     @property
     def room(self) -> int:
         """Nodes that can still be added: whole units only, all or none for a zero-or-max group."""

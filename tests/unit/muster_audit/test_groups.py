@@ -1,6 +1,6 @@
 from muster_audit import Dump
 from muster_audit.frames import frames_of
-from muster_audit.groups import belongs, learned_groups, says_nothing
+from muster_audit.groups import learned_groups, says_nothing
 from muster_dra import Features
 from muster_plan import Snapshot
 from support.cluster_objects import Json, a_class, a_group, a_node, a_slice, gpus
@@ -39,6 +39,6 @@ def test_nodes_belong_by_selector_or_by_the_labels_of_the_template() -> None:
     snapshot = Snapshot.build([NODE, a_node("m", labels={"rack": "r1"}), a_group("g"), selected])
     nodes = {node.name: node for node in snapshot.tables.nodes.values()}
     groups = {group.name: group for group in snapshot.tables.groups.values()}
-    owners = {name: [group for group, each in groups.items() if belongs(node, each)] for name, node in nodes.items()}
+    owners = {name: [group for group, each in groups.items() if each.has(node.labels)] for name, node in nodes.items()}
     assert owners == {"n": ["g"], "m": ["s"]}
     assert (says_nothing(groups["g"]), says_nothing(groups["s"])) == (True, False)
