@@ -151,6 +151,20 @@ async def test_a_request_of_another_class_is_left_alone(
         assert view.name == "ours"
 
 
+async def test_a_provisioned_request_that_these_streams_know_nothing_of_is_not_bought_again(
+    store: JetStreamStore, streams_url: str, tmp_path: Path
+) -> None:
+    async with a_world(store, tmp_path) as world, running_coordinator(streams_url, tmp_path) as coordinator:
+        served = a_request("served")
+        served["status"] = {
+            "conditions": [{"type": "Provisioned", "status": "True", "reason": "CapacityIsProvisioned"}]
+        }
+        await put_and_show(world, served, "uid-9")
+        await put_and_show(world, a_request("ours"), "uid-1")
+        view = await only_gang(coordinator, GANG_STATE_RECEIVED)
+        assert view.name == "ours"
+
+
 async def test_a_manifest_without_uid_keeps_its_gang_when_the_first_status_gives_it_one(
     store: JetStreamStore, streams_url: str, tmp_path: Path
 ) -> None:
