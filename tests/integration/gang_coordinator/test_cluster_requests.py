@@ -155,14 +155,20 @@ async def test_a_provisioned_request_that_these_streams_know_nothing_of_is_not_b
     store: JetStreamStore, streams_url: str, tmp_path: Path
 ) -> None:
     async with a_world(store, tmp_path) as world, running_coordinator(streams_url, tmp_path) as coordinator:
-        served = a_request("served")
-        served["status"] = {
-            "conditions": [{"type": "Provisioned", "status": "True", "reason": "CapacityIsProvisioned"}]
-        }
+        served = a_request("a-served")
+        condition = {"type": "Provisioned", "status": "True", "reason": "CapacityIsProvisioned"}
+        served["status"] = {"conditions": [condition]}
         await put_and_show(world, served, "uid-9")
-        await put_and_show(world, a_request("ours"), "uid-1")
-        view = await only_gang(coordinator, GANG_STATE_RECEIVED)
-        assert view.name == "ours"
+        await put_and_show(world, a_request("b-ours"), "uid-1")
+
+        async def names() -> list[str]:
+            return [gang.name for gang in (await coordinator.stub.ListGangs(pb.ListGangsRequest())).gangs]
+
+        async def ours() -> bool:
+            return "b-ours" in await names()
+
+        await wait_until(ours, "the later request, dealt with after it, has its gang")
+        assert await names() == ["b-ours"]
 
 
 async def test_a_manifest_without_uid_keeps_its_gang_when_the_first_status_gives_it_one(
