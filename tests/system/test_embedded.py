@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from support.deployment import EXAMPLES, MUSTER, plain_environment
 from support.processes import run_muster, wait_for
@@ -47,3 +48,30 @@ def test_muster_up_serves_until_it_is_interrupted_and_a_second_one_on_the_same_s
             first.kill()
             first.wait()
     assert "Traceback" not in log.read_text()
+
+
+def test_muster_up_keeps_to_its_directory_whatever_cluster_the_environment_names(tmp_path: Path) -> None:
+    cluster = tmp_path / "kubeconfig"
+    context = {"name": "prod", "context": {"cluster": "prod", "user": "prod"}}
+    server = {"name": "prod", "cluster": {"server": "http://127.0.0.1:1"}}
+    config = {"clusters": [server], "contexts": [context], "users": [{"name": "prod"}], "current-context": "prod"}
+    cluster.write_text(yaml.safe_dump({"apiVersion": "v1", "kind": "Config", **config}))
+    environment = {"MUSTER_CLUSTER_SOURCE": "kubernetes", "MUSTER_KUBECONFIG": str(cluster)}
+    log = tmp_path / "log"
+    with log.open("wb") as out:
+        running = subprocess.Popen(
+            [MUSTER, "up", "--load", EXAMPLES / "fleet", "--state", tmp_path / "state"],
+            env=plain_environment(environment),
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        wait_for(lambda: b"muster is up" in log.read_bytes() or running.poll() is not None, "muster is up")
+        told = run_muster("status", "--state", tmp_path / "state")
+        assert (told.status, "13 of 13 ready" in told.out) == (0, True), told.out + log.read_text()
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 0, log.read_text()
+    finally:
+        if running.poll() is None:
+            running.kill()
+            running.wait()
